@@ -1,0 +1,170 @@
+"""The transcript file of a session: where it lies, how lines get into it (also badly), and what can be read back."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import zlib
+
+TYPE_CHECKING = False  # importing typing would cost two megabytes a process
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .lines import Line
+
+JUNK = {"type": "attachment", "isSidechain": False, "attachment": {"type": "environment", "body": "x" * 200}}
+
+
+def dumps(line: Line) -> bytes:
+    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def projects_folder() -> str:
+    config = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.join(os.path.expanduser("~"), ".claude")
+    return os.path.join(config, "projects")
+
+
+def folder_name(cwd: str) -> str:
+    """The working folder's path with everything but letters and digits replaced, cut at 200 with a hash."""
+    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in cwd)
+    if len(name) <= 200:
+        return name
+    number, digits = zlib.crc32(cwd.encode()), ""
+    while len(digits) < 6:
+        number, digit = divmod(number, 36)
+        digits += "0123456789abcdefghijklmnopqrstuvwxyz"[digit]
+    return f"{name[:200]}-{digits}"
+
+
+def find(session_id: str) -> str | None:
+    """The transcript of a session, whichever folder it was started in."""
+    root = projects_folder()
+    try:
+        folders = sorted(os.listdir(root))
+    except OSError:
+        return None
+    for folder in folders:
+        path = os.path.join(root, folder, f"{session_id}.jsonl")
+        if os.path.isfile(path):
+            return path
+    return None
+
+
+class Transcript:
+    """An append-only file that appears with its first line; `damage` spoils the line that comes next."""
+
+    def __init__(self, path: str, session_id: str) -> None:
+        self.path = path
+        self.session_id = session_id
+        self.damage: tuple[str, Any] | None = None
+
+    def append(self, *lines: Line) -> None:
+        data = b""
+        for line in lines:
+            if self.damage is not None and line["type"] in ("assistant", "user"):
+                self._write(data)
+                data, (kind, value) = b"", self.damage
+                self.damage = None
+                self._write_damaged(kind, value, line)
+            else:
+                data += dumps(line) + b"\n"
+        self._write(data)
+
+    def _write(self, data: bytes) -> None:
+        if not data:
+            return
+        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        fd = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(fd, view) :]
+        finally:
+            os.close(fd)
+
+    def _write_damaged(self, kind: str, value: Any, line: Line) -> None:
+        """Write `line` whole, but with the damage around it that was seen in the field."""
+        data = dumps(line)
+        junk = dumps(JUNK | {"sessionId": self.session_id})
+        cut = junk[: len(junk) * 2 // 3]
+        if kind == "half":
+            self._write(data[: len(data) // 2])
+            time.sleep(float(value))
+            self._write(data[len(data) // 2 :] + b"\n")
+        elif kind == "torn":
+            self._write(cut + b"\n" + data + b"\n")
+        elif kind == "spliced":
+            self._write(cut + data + b"\n")
+        elif kind == "nul":
+            self._write(b"\0" * 512 + data + b"\n")
+        elif kind == "joined":
+            self._write(junk + data + b"\n")
+        elif kind == "utf8":
+            self._write(junk.replace(b"xx", b"\xff\xc3", 1) + b"\n" + data + b"\n")
+        elif kind == "huge":
+            filler = JUNK | {"attachment": {"type": "environment", "body": "x" * int(value)}}
+            self._write(dumps(filler | {"sessionId": self.session_id}) + b"\n" + data + b"\n")
+        elif kind == "truncated":
+            os.truncate(self.path, 0)
+            self._write(data + b"\n")
+        elif kind == "replaced":
+            os.unlink(self.path)
+            self._write(data + b"\n")
+
+
+class Past:
+    """What a transcript says of a session so far."""
+
+    def __init__(self) -> None:
+        self.exchanges: list[tuple[str, str]] = []
+        self.answered: set[str] = set()
+        self.last_uuid: str | None = None
+        self.unanswered: str | None = None
+        self.turns = 0
+
+
+def text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "".join(block["text"] for block in content if block.get("type") == "text")
+
+
+def read(path: str) -> Past:
+    """Rebuild a session's past, leaving out lines that cannot be read, as the real one does."""
+    past = Past()
+    prompt, asks, answer = "", list[str](), list[str]()
+    with open(path, "rb") as file:
+        for raw in file:
+            try:
+                line = json.loads(raw)
+                kind, uuid = line["type"], line.get("uuid")
+            except (ValueError, KeyError, TypeError):
+                continue
+            if uuid and not line.get("isSidechain"):
+                past.last_uuid = uuid
+            if kind == "user" and "turnPosition" in line:
+                prompt, answer = text_of(line["message"]["content"]), []
+                asks = line.get("mergedSendUuids") or [uuid]
+                past.unanswered = uuid
+                past.turns += 1
+            elif kind == "user" and text_of(line["message"]["content"]).startswith("[Request interrupted"):
+                past.answered.update(asks)
+                past.unanswered = None
+                past.exchanges.append((prompt, "".join(answer)))
+            elif kind == "attachment" and "source_uuid" in line["attachment"]:
+                asks = [*asks, line["attachment"]["source_uuid"]]
+            elif kind == "assistant" and not line.get("isSidechain"):
+                message = line["message"]
+                if message["model"] == "<synthetic>":
+                    past.unanswered = None
+                    past.answered.update(asks if line.get("isApiErrorMessage") else [])
+                    continue
+                answer.append(text_of(message["content"]))
+                if message["stop_reason"] in ("end_turn", "max_tokens", "refusal"):
+                    if past.unanswered is not None:
+                        past.exchanges.append((prompt, ""))
+                    past.unanswered = None
+                    past.answered.update(asks)
+                    past.exchanges[-1] = (prompt, "".join(answer))
+    return past

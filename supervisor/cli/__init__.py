@@ -1,0 +1,47 @@
+"""The `supervisor` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from supervisor import __version__
+from supervisor.errors import ConfigError, SupervisorError
+
+from .talk import talk
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="supervisor")
+def cli() -> None:
+    """Let command-line agents talk to each other, under supervision.
+
+    \b
+    Example:
+      supervisor talk "Is maths discovered or invented?"
+    """
+
+
+cli.add_command(talk)
+
+
+def main() -> None:
+    """The console script: every error that is meant for a person is one line, and never a traceback."""
+    try:
+        cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        click.echo(f"supervisor: {error.format_message()}", err=True)
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(130)
+    except ConfigError as error:
+        click.echo(f"supervisor: {error}", err=True)
+        sys.exit(2)
+    except SupervisorError as error:
+        click.echo(f"supervisor: {error}", err=True)
+        sys.exit(1)
+    except BrokenPipeError:  # whoever read our output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

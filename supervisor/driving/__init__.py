@@ -1,0 +1,1 @@
+"""An agent from outside: its process, its stdin, its transcript. Knows nothing of rooms, the store or sockets."""

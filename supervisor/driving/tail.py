@@ -1,0 +1,173 @@
+"""A transcript file followed by its byte offset, whatever happens to the file.
+
+It may not exist yet, be truncated, replaced, rotated, or turn into something that is no file at all. Waking is only a
+hint, by the watcher or by the process's own output; a rescan every second is what one can rely on.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import msgspec
+import trio
+
+from supervisor.records import AnyRecord, Note
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .transcript import Transcript
+
+CHUNK = 1 << 20
+PRINT = 48
+
+
+class Bookmark(msgspec.Struct, frozen=True):
+    """Where to read on after a restart, and how to tell that the file is still the same one."""
+
+    offset: int = 0
+    before: bytes = b""
+    """The bytes just before the offset; if they are not there any more, the file was written anew."""
+
+
+class Tail:
+    """Follows one transcript; records go to `sink` in the order of the file."""
+
+    def __init__(
+        self,
+        locate: Callable[[], Path | None],
+        transcript: Transcript,
+        sink: Callable[[AnyRecord], None],
+        bookmark: Bookmark | None = None,
+        rescan: float = 1.0,
+    ) -> None:
+        self._locate = locate
+        self._transcript = transcript
+        self._sink = sink
+        self._bookmark = bookmark
+        self._rescan = rescan
+        self._wake = trio.Event()
+        self._fd: int | None = None
+        self._path: Path | None = None
+        self._position = 0
+        self._before = b""
+        self._complained = ""
+
+    @property
+    def path(self) -> Path | None:
+        """The file that is being read, once it was found."""
+        return self._path if self._fd is not None else None
+
+    def bookmark(self) -> Bookmark:
+        offset = self._transcript.offset
+        if self._fd is None:
+            return self._bookmark or Bookmark()
+        start = max(0, offset - PRINT)
+        return Bookmark(offset, os.pread(self._fd, offset - start, start))
+
+    def nudge(self) -> None:
+        """Something may have been written."""
+        self._wake.set()
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Read until cancelled."""
+        task_status.started()
+        try:
+            while True:
+                with trio.move_on_after(self._rescan):
+                    await self._wake.wait()
+                self._wake = trio.Event()
+                while self.read():
+                    await trio.lowlevel.checkpoint()
+        finally:
+            self.close()
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+    def read(self) -> bool:
+        """Take in at most one chunk; true if there may be more."""
+        try:
+            self._look()
+        except OSError as error:
+            self._complain(f"the transcript cannot be read: {error.strerror or error}")
+            return False
+        if self._fd is None:
+            return False
+        data = os.pread(self._fd, CHUNK, self._position)
+        self._position += len(data)
+        self._before = (self._before + data)[-PRINT:]
+        for record in self._transcript.feed(data):
+            self._sink(record)
+        return len(data) == CHUNK
+
+    # -- the file under the name ----------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Open the file when it appears, and begin anew when it is not the one we knew."""
+        if self._path is None:
+            self._path = self._locate()
+            if self._path is None:
+                return
+        try:
+            there = os.lstat(self._path)
+        except FileNotFoundError:
+            if self._fd is None:
+                self._path = None
+            return
+        if not stat.S_ISREG(there.st_mode):
+            self._complain("the transcript is no longer a plain file, so it is not read")
+            return
+        if self._fd is None:
+            self._open()
+            self._resume()
+            return
+        here = os.fstat(self._fd)
+        if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
+            self._drain()
+            self.close()
+            self._open()
+            self._begin_anew("the transcript was replaced by another file")
+        elif here.st_size < self._position or not self._same(self._position, self._before):
+            self._begin_anew("the transcript was truncated and written anew")
+
+    def _open(self) -> None:
+        assert self._path is not None
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        self._fd = os.open(self._path, flags)
+
+    def _resume(self) -> None:
+        mark, self._bookmark = self._bookmark, None
+        if mark is None or mark.offset == 0:
+            return
+        if self._same(mark.offset, mark.before):
+            self._position, self._before = mark.offset, mark.before
+        else:
+            self._begin_anew("the transcript changed while nobody was reading")
+
+    def _same(self, offset: int, before: bytes) -> bool:
+        assert self._fd is not None
+        return os.pread(self._fd, len(before), offset - len(before)) == before
+
+    def _drain(self) -> None:
+        assert self._fd is not None
+        while data := os.pread(self._fd, CHUNK, self._position):
+            self._position += len(data)
+            for record in self._transcript.feed(data):
+                self._sink(record)
+
+    def _begin_anew(self, why: str) -> None:
+        self._position, self._before = 0, b""
+        for record in self._transcript.rewind():
+            self._sink(record)
+        self._sink(Note(text=f"{why}; it is read again from its beginning"))
+
+    def _complain(self, text: str) -> None:
+        if text != self._complained:
+            self._complained = text
+            self._sink(Note(text=text))

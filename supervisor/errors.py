@@ -1,0 +1,41 @@
+"""Every error that this package raises on purpose.
+
+    SupervisorError
+    ├── ConfigError            somebody has to change a file or a flag
+    └── AgentError             one agent, or its CLI, cannot do what was asked
+        ├── CannotStart        the program is missing, may not be run, or died at start
+        ├── PromptTooLarge     refused before anything was sent
+        ├── AgentBusy          a turn is running already
+        └── AgentStopped       it was stopped, or never started
+
+Each message is one line that says what to do. What goes wrong *inside* a turn is not an exception: it is the turn's
+outcome, because the conversation has to go on.
+"""
+
+
+class SupervisorError(Exception):
+    """The base of them all; its text can be shown to a person as it stands."""
+
+
+class ConfigError(SupervisorError):
+    """Wrong configuration or usage; exit status 2."""
+
+
+class AgentError(SupervisorError):
+    """Something about one agent."""
+
+
+class CannotStart(AgentError):
+    """The CLI could not be brought up."""
+
+
+class PromptTooLarge(AgentError):
+    """A prompt above the limit."""
+
+
+class AgentBusy(AgentError):
+    """One turn at a time."""
+
+
+class AgentStopped(AgentError):
+    """The agent is not running."""

@@ -1,0 +1,41 @@
+"""What every test gets: a home of its own, and a check that it leaves no process behind."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+from support import become_subreaper, children, end_children
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+become_subreaper()
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the user's own configuration, and none can touch it."""
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+    for name in [n for n in os.environ if n.startswith(("CLAUDE", "ANTHROPIC_", "FAKE_CLI_", "SUPERVISOR_"))]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _no_process_left() -> Iterator[None]:
+    """The test runner is a subreaper: whatever a test started and lost is its child now, and fails the test."""
+    assert not children()
+    yield
+    left = children()
+    end_children()
+    assert not left, f"left running: {left}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder for an agent."""
+    path = tmp_path / "agent"
+    path.mkdir()
+    return path
