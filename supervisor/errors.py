@@ -6,6 +6,7 @@
         ├── CannotStart        the program is missing, may not be run, or died at start
         ├── PromptTooLarge     refused before anything was sent
         ├── AgentBusy          a turn is running already
+        ├── AskRepeated        the CLI has had this very ask and would keep silent
         └── AgentStopped       it was stopped, or never started
 
 Each message is one line that says what to do. What goes wrong *inside* a turn is not an exception: it is the turn's
@@ -35,6 +36,10 @@ class PromptTooLarge(AgentError):
 
 class AgentBusy(AgentError):
     """One turn at a time."""
+
+
+class AskRepeated(AgentError):
+    """An ask that this process was given before; a new try needs a new id."""
 
 
 class AgentStopped(AgentError):

@@ -38,7 +38,7 @@ class PromptTaken(Record, frozen=True, kw_only=True):
     """The CLI acknowledged prompts on its output, before they stand in the transcript."""
 
     ask_ids: tuple[str, ...]
-    state: Literal["queued", "started", "completed"]
+    state: Literal["queued", "started", "completed", "cancelled"]
 
 
 class PromptSeen(Record, frozen=True, kw_only=True):

@@ -107,7 +107,11 @@ class FakeCli:
     def __exit__(self, *_: object) -> None:
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            with contextlib.suppress(BrokenPipeError):
+                if pipe:
+                    pipe.close()
 
     def send(self, *lines: dict[str, Any] | str) -> None:
         assert self.process.stdin
@@ -197,7 +201,7 @@ async def driven(
 async def eventually(happened: Callable[[], Any], seconds: float = 10) -> Any:
     """Wait until it is true, or fail."""
     with trio.fail_after(seconds):
-        while not (value := happened()):
+        while not (value := happened()):  # noqa: ASYNC110  outside things have no event to wait for
             await trio.sleep(0.005)
     return value
 
@@ -215,6 +219,40 @@ def alive(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def brief(record: Any) -> str:
+    """A record in a few words, for tables of what is expected."""
+    from supervisor import records as r
+
+    match record:
+        case r.PromptSeen():
+            return f"seen {record.text}"
+        case r.PromptTaken():
+            return f"taken {record.state}"
+        case r.Text() | r.Thinking() | r.Delta():
+            return f"{type(record).__name__.lower()} {record.text}"
+        case r.ToolUse():
+            return f"tool {record.tool}: {record.summary}"
+        case r.ToolResult():
+            return f"tool result {'error ' if record.is_error else ''}{record.summary}"
+        case r.Usage():
+            return f"usage {record.input_tokens} in, {record.output_tokens} out, {record.context_tokens} context"
+        case r.Retry():
+            return (
+                f"retry {record.attempt}/{record.max_retries} after {record.delay_ms} ms: {record.kind} {record.status}"
+            )
+        case r.Failure():
+            return f"failure {record.kind} {record.status}"
+        case r.RateLimit():
+            return f"rate limit {record.status} {record.limit}"
+        case r.TurnEnd():
+            return f"turn end {record.outcome}: {record.text}"
+        case r.MessageEnd() | r.Interrupted() | r.Ready() | r.Compacted():
+            return type(record).__name__.lower()
+        case r.Damage():
+            return f"damage at {record.offset} for {record.length}: {record.reason}"
+    return str(record)
 
 
 def texts(records: Iterable[Any]) -> list[str]:

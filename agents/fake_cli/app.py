@@ -61,6 +61,8 @@ class App:
             path or os.path.join(folder, f"{self.session_id}.jsonl"), self.session_id
         )
         self.past = transcript.read(path) if path else transcript.Past()
+        self._answered_before = set(self.past.answered)
+        self._taken: set[str] = set()
         self.total = Usage()
         self.results = 0
         self.waiting: list[Prompt] = []
@@ -148,16 +150,21 @@ class App:
             self._control(line)
 
     def _queue(self, prompt: Prompt) -> None:
-        if prompt.ask_id in self.past.answered:
-            if self.options.replay_user_messages:
-                self.print(self.lines.replay(prompt.content, prompt.uuid, shapes.timestamp()))
-            self.print(self.lines.lifecycle(prompt.uuid, "completed"))
+        if prompt.ask_id in self.past.answered or prompt.ask_id in self._taken:
+            self._queue_again(prompt)
             return
         if prompt.ask_id:
+            self._taken.add(prompt.ask_id)
             self.print(self.lines.lifecycle(prompt.ask_id, "queued"))
-        if not (self.options.resume and not self.waiting and self.past.unanswered == prompt.uuid):
-            self.transcript.append(self.lines.t_queue("enqueue", prompt.text))
+        self.transcript.append(self.lines.t_queue("enqueue", prompt.text))
         self.waiting.append(prompt)
+
+    def _queue_again(self, prompt: Prompt) -> None:
+        """A prompt that was taken before is never run again; only an earlier process's is acknowledged."""
+        if self.options.replay_user_messages:
+            self.print(self.lines.replay(prompt.content, prompt.uuid, shapes.timestamp()))
+        if prompt.ask_id in self._answered_before:
+            self.print(self.lines.lifecycle(prompt.uuid, "completed"))
 
     def _control(self, line: Line) -> None:
         request = line.get("request") or {}
@@ -230,7 +237,7 @@ class App:
         while not self.leaving:
             if self.waiting:
                 prompts, self.waiting = self.waiting, []
-                self.status = int(self.perform(prompts).failed and self.eof)
+                self.status = int(self.perform(prompts).failed)
             elif self.eof:
                 break
             else:

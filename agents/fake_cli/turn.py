@@ -69,39 +69,41 @@ class Performance:
 
     def _open(self) -> None:
         app, past = self.app, self.app.past
-        resent = past.unanswered is not None and past.unanswered == self.prompts[-1].uuid
-        if not resent:
-            app.transcript.append(*[self.lines.t_queue("dequeue") for _ in self.prompts])
-            if past.unanswered is not None:
-                self._chain(self.lines.t_no_response(past.last_uuid))
-            content = self.prompts[0].content if len(self.prompts) == 1 else self.text
-            at, uuid = timestamp(), self.prompts[-1].uuid
-            turn = past.turns + 1
-            self._chain(self.lines.t_prompt(past.last_uuid, self._prompt_id, content, uuid, at, turn, self.ask_ids))
-        first = past.turns == 0
-        if first:
-            for kind in (
-                "environment",
-                "model",
-                "deferred_tools_delta",
-                "agent_listing_delta",
-                "skill_listing",
-            ):
-                self._chain(self.lines.t_attachment(past.last_uuid, kind))
-            app.transcript.append(self.lines.t_plain("atis-latch", atis=""))
-            for kind in ("session_context", "date", "remote_session_change", "prompt_snapshot"):
-                self._chain(self.lines.t_attachment(past.last_uuid, kind))
-            shape = {"type": "api-request-shape", "sessionId": self.lines.session_id}
-            app.transcript.append(
-                shape | {"timestamp": timestamp(), "version": shapes.VERSION},
-                {"type": "api-request-blob", "sessionId": self.lines.session_id},
-            )
+        app.transcript.append(*[self.lines.t_queue("dequeue") for _ in self.prompts])
+        if past.unanswered is not None:
+            app.transcript.append(self.lines.t_no_response(past.last_uuid))
+        if past.unanswered != self.prompts[-1].uuid:
+            past.answered.update([past.unanswered] if past.unanswered else [])
+            self._write_prompt()
+            if past.turns == 0:
+                self._write_surroundings()
         for ask_id in self.ask_ids:
             app.print(self.lines.lifecycle(ask_id, "started"))
         app.print(self.lines.init(self.ask_ids))
         if app.options.replay_user_messages:
             app.print(self.lines.replay(self.text, self.prompts[-1].uuid, timestamp()))
         past.unanswered = self.prompts[-1].uuid
+
+    def _write_prompt(self) -> None:
+        past, last = self.app.past, self.prompts[-1]
+        content = last.content if len(self.prompts) == 1 else self.text
+        line = self.lines.t_prompt(
+            past.last_uuid, self._prompt_id, content, last.uuid, timestamp(), past.turns + 1, self.ask_ids
+        )
+        self._chain(line)
+
+    def _write_surroundings(self) -> None:
+        """What stands around the first prompt of a session; less of it in a session without tools."""
+        listings = ("deferred_tools_delta", "agent_listing_delta", "skill_listing") if self.lines.tools else ()
+        for kind in ("environment", "model", *listings):
+            self._chain(self.lines.t_attachment(None, kind))
+        self.app.transcript.append(self.lines.t_plain("atis-latch", atis=""))
+        change = ("remote_session_change",) if self.lines.tools else ()
+        for kind in ("session_context", "date", *change, "prompt_snapshot"):
+            self._chain(self.lines.t_attachment(None, kind))
+        session = {"sessionId": self.lines.session_id}
+        shape = {"type": "api-request-shape", **session, "timestamp": timestamp(), "version": shapes.VERSION}
+        self.app.transcript.append(shape, {"type": "api-request-blob", **session})
 
     def _close(self) -> None:
         past = self.app.past
@@ -114,7 +116,8 @@ class Performance:
         past.unanswered = None
         past.answered.update(self.ask_ids)
         for ask_id in self.ask_ids:
-            self.app.print(self.lines.lifecycle(ask_id, "completed"))
+            self.app.print(self.lines.lifecycle(ask_id, "cancelled" if self.failed else "completed"))
+        past.exchanges.append((self.text, self.answer or ""))
         self.app.total.add(self._usage)
 
     def _result(self, **fields: Any) -> None:

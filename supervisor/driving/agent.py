@@ -17,16 +17,18 @@ from __future__ import annotations
 import os
 import random
 import uuid
+from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 import trio
 
-from supervisor.errors import AgentBusy, AgentStopped, CannotStart, PromptTooLarge
-from supervisor.records import AnyRecord, Damage, Delta, Note, PromptTaken, RateLimit, Ready, TurnEnd
+from supervisor.errors import AgentBusy, AgentStopped, AskRepeated, CannotStart, PromptTooLarge
+from supervisor.records import AnyRecord, Damage, Delta, Note, PromptSeen, PromptTaken, RateLimit, Ready, TurnEnd
 
 from . import environment
+from .backends.base import UNREADABLE
 from .process import AgentProcess, CappedLog, new_mark
 from .tail import Bookmark, Tail
 from .transcript import Transcript
@@ -92,7 +94,6 @@ class DrivenAgent:
         offset = bookmark.offset if bookmark else 0
         self._transcript = Transcript(backend.decoder(), offset, self.limits.line_bytes)
         self._tail = Tail(self._locate, self._transcript, self._from_tail, bookmark, self.limits.rescan)
-        self._resume = launch.resume
         self._process: AgentProcess | None = None
         self._dialogue: Dialogue | None = None
         self._nursery: trio.Nursery | None = None
@@ -103,6 +104,8 @@ class DrivenAgent:
         self._stopped = trio.Event()
         self._turn: Turn | None = None
         self._starting = trio.Lock()
+        self._given: set[str] = set()  # asks this process has had
+        self._seen: deque[str] = deque(maxlen=64)  # asks that stand in the transcript
 
     # -- life -----------------------------------------------------------------------------------------------------
 
@@ -168,10 +171,11 @@ class DrivenAgent:
         """One try; returns why it failed, or nothing. A missing program is not tried again."""
         assert self._nursery is not None
         assert self._log is not None
-        launch = msgspec.structs.replace(self.launch, resume=self._resume or self._locate() is not None)
+        launch = msgspec.structs.replace(self.launch, resume=self.launch.resume or self._locate() is not None)
         cwd = Path(launch.cwd) if launch.cwd else self._folder
         dialogue = self._dialogue = self.backend.dialogue()
         self._ready = trio.Event()
+        self._given.clear()
         process = self._process = AgentProcess(
             self.backend.command(launch), cwd=cwd, environment=self._environment, mark=self._mark, log=self._log,
             on_line=self._from_stdout, line_limit=self.limits.line_bytes,
@@ -215,12 +219,15 @@ class DrivenAgent:
 
     # -- turns ----------------------------------------------------------------------------------------------------
 
-    async def ask(self, ask_id: str, prompt: str) -> Outcome:
+    async def ask(self, ask_id: str, prompt: str, *, seen: bool = False) -> Outcome:
         """Put a prompt to it and wait for what becomes of it; one at a time.
 
-        An ask that was broken off by a crash may be put again under the same id: a CLI that knows it already does not
-        answer it twice.
+        An ask that was broken off by the end of the process may be put again under the same id: a CLI that had it
+        already neither answers it twice nor writes it down twice. Say `seen` if an earlier run saw it in the
+        transcript. Any other new try needs a new id.
         """
+        if ask_id in self._given:
+            raise AskRepeated(f"{self.launch.agent_id} was given the ask {ask_id} before: use a new id.")
         if self._turn is not None:
             raise AgentBusy(f"{self.launch.agent_id} is answering already; wait or interrupt it.")
         if self._stop.is_set():
@@ -231,8 +238,9 @@ class DrivenAgent:
             raise PromptTooLarge(f"The prompt has {size:,} bytes, the limit is {most:,}: shorten it.")
         limits = self.limits
         turn = self._turn = Turn(
-            ask_id, trio.current_time(), settle=limits.settle, transcript_wait=limits.transcript_wait
-        )
+            ask_id, trio.current_time(), seen=seen or ask_id in self._seen,
+            settle=limits.settle, transcript_wait=limits.transcript_wait,
+        )  # fmt: skip
         try:
             return await self._put(turn, prompt)
         finally:
@@ -241,11 +249,11 @@ class DrivenAgent:
 
     async def _put(self, turn: Turn, prompt: str) -> Outcome:
         if self._process is None or self._process.exited.is_set():
-            self._resume = True
             await self._start()
         process, dialogue = self._process, self._dialogue
         assert process is not None
         assert dialogue is not None
+        self._given.add(turn.ask_id)
         written = False
         with trio.move_on_after(self.limits.write):
             try:
@@ -323,7 +331,7 @@ class DrivenAgent:
                 records = reply.records
                 if reply.write and self._nursery is not None and self._process is not None:
                     self._nursery.start_soon(self._answer, self._process, reply.write)
-            except (msgspec.DecodeError, UnicodeDecodeError):
+            except UNREADABLE:
                 shown = line.data[:80].decode("utf-8", "replace")
                 records = [Damage(length=line.length, reason=f"not a line of its protocol: {shown!r}", source="stdout")]
         for record in records:
@@ -343,6 +351,8 @@ class DrivenAgent:
                 return
 
     def _from_tail(self, record: AnyRecord) -> None:
+        if isinstance(record, PromptSeen):
+            self._seen.extend(record.ask_ids)
         if self._turn is not None:
             self._turn.from_transcript(record, trio.current_time())
         self._sink(record)

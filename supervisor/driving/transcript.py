@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from supervisor.records import AnyRecord, Damage
 
+from .backends.base import UNREADABLE
 from .lines import Line, LineBuffer
 from .repair import salvage
 
@@ -48,14 +47,14 @@ def decode(decoder: Decoder, line: Line) -> list[AnyRecord]:
         return []
     try:
         return decoder.decode(data, line.offset)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         pass
     saved = salvage(data, decoder.is_record)
     found: list[tuple[int, list[AnyRecord]]] = []
     for place, record in saved.records:
         try:
             found.append((place, decoder.decode(record, line.offset + place)))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             damage = Damage(offset=line.offset + place, length=len(record), reason=f"unexpected shape: {error}")
             found.append((place, [damage]))
     for place, length, reason in saved.lost:

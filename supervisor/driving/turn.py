@@ -51,9 +51,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Turn:
     """One ask on its way."""
 
-    def __init__(self, ask_id: str, now: float, *, settle: float = 1.0, transcript_wait: float = 2.0) -> None:
+    def __init__(
+        self, ask_id: str, now: float, *, seen: bool = False, settle: float = 1.0, transcript_wait: float = 2.0
+    ) -> None:
         self.ask_id = ask_id
-        self.seen = False
+        self.seen = seen
         self._begun = now
         self._last = now
         self._settle = settle

@@ -39,6 +39,10 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] = {}
 
 
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What decoding raises where a line is not a whole record of the expected shape."""
+
+
 class Reply(NamedTuple):
     """What a line of output meant, and what is to be written in answer to it."""
 
@@ -50,7 +54,7 @@ class Decoder(Protocol):
     """Lines of one transcript into records, in order; remembers what it must not give out twice."""
 
     def decode(self, line: bytes, offset: int) -> list[AnyRecord]:
-        """Raises msgspec.DecodeError or UnicodeDecodeError where the line is not a whole record."""
+        """Raises one of `UNREADABLE` where the line is not a whole record."""
 
     def is_record(self, value: dict[str, Any]) -> bool:
         """Whether an object found in a damaged line is a record of its own, and not a part of a torn one."""

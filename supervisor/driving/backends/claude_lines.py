@@ -274,7 +274,7 @@ class ClaudeOutput:
             case "stream_event" if mine and line.event and line.event.delta:
                 if line.event.delta.type == "text_delta":
                     yield Delta(text=line.event.delta.text, message_id=line.api_message_id or "")
-            case "command_lifecycle" if line.state in ("queued", "started", "completed"):
+            case "command_lifecycle" if line.state in ("queued", "started", "completed", "cancelled"):
                 yield PromptTaken(ask_ids=(line.command_uuid,), state=line.state)  # type: ignore[arg-type]  # just checked
             case "result":
                 yield _result(line)
@@ -303,6 +303,8 @@ def failure(error: Any, status: int | None, message: str, offset: int | None) ->
     kind = FAILURES.get(error, "unknown") if isinstance(error, str) else "unknown"
     if "rompt is too long" in message:
         kind = "context"
+    elif status == 529:
+        kind = "overloaded"
     elif kind == "unknown" and status is None:
         kind = "network"
     return Failure(offset=offset, kind=kind, message=message, status=status)
