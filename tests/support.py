@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import trio
 
-from supervisor.driving.agent import DrivenAgent, Limits, new_ask_id
+from supervisor.driving.agent import DrivenAgent, Limits
+from supervisor.driving.agent import new_ask_id as new_ask_id
 from supervisor.driving.backends import backend
 from supervisor.driving.backends.base import Launch
 from supervisor.driving.watcher import Watcher

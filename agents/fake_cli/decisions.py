@@ -15,7 +15,7 @@ OPENERS = (
     "Tell me if I am wrong about {about} before I build on it.",
     "You looked as if {about} had kept you awake as well.",
 )
-NEAR = re.compile(r"^(?:Near you|Nearby|Near)[^:\n]*: *(.+)$", re.MULTILINE)
+NEAR = re.compile(r"\b(?:Near you|Nearby)[^:\n]*: *(.+)")
 NAME = re.compile(r"\b[A-Z][\w'-]*")
 
 

@@ -3,8 +3,10 @@
 import re
 
 from .dossier import Act, Dossier
+from .phrases import VOICES
 
 QUOTE = re.compile("“([^”]+)”")
+CONFIRMS = [max(phrase.split("{q}"), key=len) for voice in VOICES for phrase in voice["confirm"]]
 
 
 class Board:
@@ -39,6 +41,8 @@ class Board:
         self._take_up_questions(speaker, words)
         for act in acts:
             self._apply(speaker, act)
+        if self.proposer not in ("", speaker) and any(phrase in words for phrase in CONFIRMS):
+            self.confirmed.add(speaker)
 
     def _take_up_questions(self, speaker: str, words: str) -> None:
         """Whoever speaks next takes up an open question: quoting it hands it back, anything else lets it go."""

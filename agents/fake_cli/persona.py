@@ -117,39 +117,38 @@ class Speaker:
         """The first of these parts of a claim that nobody has said yet."""
         return next((claim.parts[p] for p in parts if self.board.fresh(claim.parts[p])), "")
 
-    def _quote(self, claim: Claim | None) -> str:
-        """A few words of what was last said by others, about this claim where there is one."""
-        for _, words, acts in reversed([turn for turn in self.board.turns if turn[0] != self.me]):
+    def _quote(self, claim: Claim | None) -> tuple[str, str]:
+        """A few words of what others said last, about this claim where there is one, and who said them."""
+        heard = [turn for turn in reversed(self.board.turns) if turn[0] != self.me]
+        if self.group and claim:  # with several, the one who holds the claim may not have been the last to speak
+            heard.sort(key=lambda turn: not any(act.claim == claim.id and act.text for act in turn[2]))
+        terms = claim.terms if claim else []
+        for speaker, words, acts in heard:
             spoken = [a.text for a in acts if a.text and a.kind not in ("thesis", "close", "concede")]
             about = [a.text for a in acts if claim and a.text and a.claim == claim.id and a.kind != "ask"]
             usable = [s for s in sentences(words) if "“" not in s and "@" not in s]
             for text in [*about, *reversed(spoken), *reversed(usable)]:
-                terms = claim.terms if claim else []
                 sentence = sorted(sentences(text), key=lambda s: -sum(t in s.lower() for t in terms))[0]
                 quote = fragment(sentence, terms)
                 if content_words(quote) and f"“{quote}”" not in self.board.text:
-                    return quote
-        return ""
+                    return quote, speaker
+        return "", ""
 
     def _phrase(self, kind: str, quote: str) -> str:
         """A way of taking up these words that nobody has used yet."""
         pool = list(self.voice[kind])
         self.chance.shuffle(pool)
         unused = [p for p in pool if max(p.split("{q}"), key=len) not in self.board.text]
-        return (unused or pool)[0].replace("{q}", quote)
+        phrase = (unused or pool)[0]
+        return (phrase.replace(" both ", " all ") if self.group else phrase).replace("{q}", quote)
 
     def _take_up(self, kind: str, claim: Claim | None) -> str:
         """Begin with the other's own words, and with the name where there are several."""
-        quote = self._quote(claim)
+        quote, speaker = self._quote(claim)
         if not quote:
             return ""
         phrase = self._phrase(kind, quote)
-        if not self.group or kind in ("propose", "confirm", "close"):
-            return phrase
-        speaker = next((s for s, _, _ in reversed(self.board.turns) if s not in ("", self.me)), "")
-        if claim is not None:
-            speaker = self.board.asserted.get(claim.id, speaker)
-        if not speaker or speaker == self.me or speaker.lower() == "user":
+        if not self.group or not speaker or speaker.lower() == "user" or kind in ("propose", "confirm", "close"):
             return phrase
         if kind == "ask" and self.brief.may_mention:
             return f"@{speaker} {phrase}"
@@ -178,7 +177,7 @@ class Speaker:
     def _nothing_to_add(self) -> str:
         if self.brief.may_skip and not self.addressed:
             return "SKIP"
-        quote = self._quote(None)
+        quote, _ = self._quote(None)
         text = f"About “{quote}” I have said what I had to say." if quote else "I have nothing to add."
         return f"{text} {self.brief.keyword}".strip() if self.board.endings else text
 

@@ -14,7 +14,7 @@ from supervisor.driving.transcript import Transcript
 from supervisor.records import Compacted, PromptSeen, RateLimit, Text, ToolResult, TurnEnd, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from supervisor.records import AnyRecord
@@ -53,7 +53,7 @@ def test_every_capture_is_expected() -> None:
     assert set(EXPECTED) == {path.name for path in SAMPLES.glob("*.jsonl")}
 
 
-def decode(*lines: dict[str, object]) -> list[AnyRecord]:
+def decode(*lines: Mapping[str, object]) -> list[AnyRecord]:
     return transcript()(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
 
 

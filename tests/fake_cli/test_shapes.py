@@ -1,4 +1,4 @@
-"""The fake CLI's lines against captures of the real one: the same keys in the same order, and the same order of lines."""
+"""The fake CLI's lines against captures of the real one: the same keys, in the same order, in the same sequence."""
 
 from __future__ import annotations
 
@@ -56,6 +56,12 @@ def kind(line: dict[str, Any]) -> str:
     return " ".join(str(part) for part in parts if part)
 
 
+FREE = {
+    "input", "modelUsage", "model_usage_since_last_result", "toolUseResult", "tool_use_result", "attachment",
+    "response", "memory_paths", "plugins", "rendered", "permissionDecision",
+}  # fmt: skip
+
+
 def keys(value: Any, path: str = "") -> list[str]:
     """All keys in order, also those inside."""
     if isinstance(value, list):
@@ -65,8 +71,7 @@ def keys(value: Any, path: str = "") -> list[str]:
     found = []
     for key, inner in value.items():
         found.append(f"{path}.{key}")
-        if key not in ("input", "modelUsage", "model_usage_since_last_result", "toolUseResult", "tool_use_result",
-                       "attachment", "response", "memory_paths", "plugins", "rendered", "permissionDecision"):  # fmt: skip
+        if key not in FREE:
             found += keys(inner, f"{path}.{key}")
     return found
 
