@@ -53,8 +53,8 @@ def children() -> list[str]:
             if process.status() == psutil.STATUS_ZOMBIE:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(process.pid, os.WNOHANG)
-            else:
-                found.append(f"{process.pid} {' '.join(process.cmdline())[:120]}")
+            elif command := " ".join(process.cmdline()):  # one that is ending has given up its memory, and so its name
+                found.append(f"{process.pid} {command[:120]}")
     return found
 
 

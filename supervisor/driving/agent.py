@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import trio
 
-from supervisor.errors import AgentBusy, AgentStopped, AskRepeated, CannotStart, PromptTooLarge
+from supervisor.errors import AgentBusy, AgentError, AgentStopped, AskRepeated, CannotStart, PromptTooLarge
 from supervisor.records import AnyRecord, Damage, Delta, Note, PromptSeen, PromptTaken, RateLimit, Ready, TurnEnd
 
 from . import environment
@@ -68,6 +68,20 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     log_bytes: int = 1 << 20
 
 
+class Bell:
+    """Wakes everybody who waits, and nobody twice: look first, then wait, and no ring is missed."""
+
+    def __init__(self) -> None:
+        self._event = trio.Event()
+
+    def ring(self) -> None:
+        rung, self._event = self._event, trio.Event()
+        rung.set()
+
+    async def wait(self) -> None:
+        await self._event.wait()
+
+
 class DrivenAgent:
     """One agent and its CLI."""
 
@@ -99,10 +113,11 @@ class DrivenAgent:
         self._nursery: trio.Nursery | None = None
         self._log: CappedLog | None = None
         self._ready = trio.Event()
-        self._news = trio.Event()
+        self._news = Bell()
         self._stop = trio.Event()
         self._stopped = trio.Event()
         self._turn: Turn | None = None
+        self._mourned: AgentProcess | None = None  # the last that is gone, with its transcript read to the end
         self._starting = trio.Lock()
         self._given: set[str] = set()  # asks this process has had
         self._seen: deque[str] = deque(maxlen=64)  # asks that stand in the transcript
@@ -113,6 +128,7 @@ class DrivenAgent:
         """Start the CLI and own it until `stop` or cancellation; raises CannotStart when it will not come up."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._log = CappedLog(self._folder / "stderr.log", self.limits.log_bytes)
+        refused: AgentError | None = None
         try:
             with self._watcher.watching(self.backend.watched(self.launch, self._environment), self._tail.nudge):
                 async with trio.open_nursery() as self._nursery:
@@ -122,17 +138,21 @@ class DrivenAgent:
                         task_status.started()
                         await self._stop.wait()
                         await self._end()
+                    except AgentError as error:  # raised below, where it is not wrapped into a group
+                        refused = error
                     finally:
                         self._nursery.cancel_scope.cancel()
         finally:
             self._log.close()
             self._stopped.set()
-            self._news.set()
+            self._news.ring()
+        if refused is not None:
+            raise refused
 
     async def stop(self) -> None:
         """Finish it: stdin closed, TERM, KILL; returns when nothing of it is left."""
         self._stop.set()
-        self._news.set()
+        self._news.ring()
         await self._stopped.wait()
 
     @property
@@ -197,15 +217,14 @@ class DrivenAgent:
         return f"exit status {process.status}" + (f", {last}" if last else f", see {self._log.path}")
 
     async def _mourn(self, process: AgentProcess) -> None:
-        """When the process is gone, read what is left in the transcript, and then tell the turn."""
+        """When the process is gone, read what is left in the transcript, and then tell whoever waits for it."""
         await process.exited.wait()
         while self._tail.read():
             await trio.lowlevel.checkpoint()
         if process.leftover:
             self._sink(Note(text=f"{process.leftover} processes of {self.launch.agent_id} could not be ended"))
-        if self._turn is not None and process is self._process:
-            self._turn.gone(process.status or 0, trio.current_time())
-        self._news.set()
+        self._mourned = process
+        self._news.ring()
 
     async def _end(self) -> None:
         process = self._process
@@ -226,7 +245,7 @@ class DrivenAgent:
         already neither answers it twice nor writes it down twice. Say `seen` if an earlier run saw it in the
         transcript. Any other new try needs a new id.
         """
-        if ask_id in self._given:
+        if self.pid is not None and ask_id in self._given:
             raise AskRepeated(f"{self.launch.agent_id} was given the ask {ask_id} before: use a new id.")
         if self._turn is not None:
             raise AgentBusy(f"{self.launch.agent_id} is answering already; wait or interrupt it.")
@@ -245,7 +264,7 @@ class DrivenAgent:
             return await self._put(turn, prompt)
         finally:
             self._turn = None
-            self._news.set()
+            self._news.ring()
 
     async def _put(self, turn: Turn, prompt: str) -> Outcome:
         if self._process is None or self._process.exited.is_set():
@@ -273,6 +292,8 @@ class DrivenAgent:
         interrupted_at: float | None = None
         while True:
             now = trio.current_time()
+            if self._mourned is process:
+                turn.gone(process.status or 0, now)
             if outcome := turn.poll(now):
                 if interrupted_at is not None and outcome.status != "answered":
                     return turn.give_up("silent", "watchdog", now, self._silence())
@@ -294,7 +315,6 @@ class DrivenAgent:
                        else interrupted_at + self.limits.interrupt)  # fmt: skip
             with trio.move_on_after(max(0.0, wake - now)):
                 await self._news.wait()
-            self._news = trio.Event()
 
     def _silence(self) -> str:
         return f"it said nothing for {self.limits.silence:g} s and was interrupted"
@@ -313,7 +333,6 @@ class DrivenAgent:
     async def _wait_for(self, happened: Callable[[], bool]) -> None:
         while not happened():
             await self._news.wait()
-            self._news = trio.Event()
 
     # -- what comes in --------------------------------------------------------------------------------------------
 
@@ -341,7 +360,7 @@ class DrivenAgent:
                 self._turn.from_stdout(record, trio.current_time())
             if isinstance(record, FORWARDED):
                 self._sink(record)
-        self._news.set()
+        self._news.ring()
 
     async def _answer(self, process: AgentProcess, data: bytes) -> None:
         with trio.move_on_after(self.limits.write):
@@ -356,7 +375,7 @@ class DrivenAgent:
         if self._turn is not None:
             self._turn.from_transcript(record, trio.current_time())
         self._sink(record)
-        self._news.set()
+        self._news.ring()
 
 
 def new_ask_id() -> str:

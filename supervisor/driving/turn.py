@@ -9,6 +9,7 @@ nothing at all for too long                                              →  wa
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Literal
 
 import msgspec
@@ -62,6 +63,8 @@ class Turn:
         self._wait = transcript_wait
         self._written: dict[str, list[Text]] = {}
         self._printed: dict[str, list[Text]] = {}
+        self._unclaimed: deque[Text | ToolUse | MessageEnd] = deque(maxlen=1000)
+        self._messages: set[str] = set()
         self._announced: set[str] = set()
         self._arrived: set[str] = set()
         self._ended = False
@@ -83,11 +86,16 @@ class Turn:
         return self._result is not None
 
     def from_transcript(self, record: AnyRecord, now: float) -> None:
+        """A record is ours if our prompt stands before it, or if the process announced its message in this turn."""
         self._last = now
         if isinstance(record, PromptSeen):
             self.seen = self.seen or self.ask_id in record.ask_ids
-        if not self.seen:
-            return
+        if self.seen or getattr(record, "message_id", "") in self._messages:
+            self._take(record)
+        elif isinstance(record, Text | ToolUse | MessageEnd):
+            self._unclaimed.append(record)
+
+    def _take(self, record: AnyRecord) -> None:
         if record.uuid:
             self._arrived.add(record.uuid)
         match record:
@@ -103,12 +111,20 @@ class Turn:
             case Interrupted():
                 self._interrupted = True
 
+    def _claim(self, message_id: str) -> None:
+        self._messages.add(message_id)
+        mine = [record for record in self._unclaimed if record.message_id == message_id]
+        for record in mine:
+            self._unclaimed.remove(record)
+            self._take(record)
+
     def from_stdout(self, record: AnyRecord, now: float) -> None:
         self._last = now
         match record:
             case Text():
                 self._printed.setdefault(record.message_id, []).append(record)
                 self._announced.add(record.uuid)
+                self._claim(record.message_id)
             case Failure():
                 self._printed_failure = record
             case PromptTaken(state="completed") if self.ask_id in record.ask_ids:
@@ -130,7 +146,7 @@ class Turn:
         self._gone, self._last = status, now
 
     def poll(self, now: float) -> Outcome | None:
-        settled = self.seen and (self._ended or self._failure is not None or self._interrupted)
+        settled = self._ended or self._failure is not None or self._interrupted
         if self._result is not None:
             if settled and self._announced <= self._arrived:
                 return self._outcome("transcript", now)

@@ -89,6 +89,13 @@ def test_words_before_our_prompt_do_not_count() -> None:
     assert ended(play.after(1)) == ("answered", "transcript", "mine")
 
 
+def test_words_that_the_process_announced_are_ours_even_without_the_prompt() -> None:
+    """E4, E6: a resent prompt is not written down again, and a truncated file has lost it; the message's id tells."""
+    for play in (Play().printed(SAID, RESULT).written(SAID, END), Play().written(SAID, END).printed(SAID, RESULT)):
+        assert ended(play.after(0)) == ("answered", "transcript", "hello")
+        assert not play.turn.seen
+
+
 def test_a_merged_prompt_is_seen() -> None:
     """E4: prompts that the CLI merged are all answered by that turn."""
     play = Play().written(PromptSeen(ask_ids=("other", ASK)), SAID, END).printed(SAID, RESULT)
