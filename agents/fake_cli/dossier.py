@@ -2,7 +2,8 @@
 
 A dossier has two sides, claims that each belong to one of them, and ways to end in agreement. Each claim can be stated
 (`say`), grounded, illustrated, put as a question to the other side (`ask`), answered when the question comes back
-(`answer`), conceded by the other side, and turned against claims of the other side (`attacks`).
+(`answer`), conceded by the other side, and turned against claims of the other side (`attacks`). Each way to propose an
+end has its own way to close.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ class Speaker:
             heard.sort(key=lambda turn: not any(act.claim == claim.id and act.text for act in turn[2]))
         terms = claim.terms if claim else []
         for speaker, words, acts in heard:
-            spoken = [a.text for a in acts if a.text and a.kind not in ("thesis", "close", "concede")]
+            spoken = [a.text for a in acts if a.text and a.kind not in ("thesis", "close", "concede", "ask")]
             about = [a.text for a in acts if claim and a.text and a.claim == claim.id and a.kind != "ask"]
             usable = [s for s in sentences(words) if "“" not in s and "@" not in s]
             for text in [*about, *reversed(spoken), *reversed(usable)]:
@@ -328,12 +328,7 @@ class Speaker:
             peers = {s for s in board.speakers() if s and s not in (self.me, "user")}
             if not peers <= board.confirmed:
                 return []
-            closing = [t for d in board.dossiers for t in d.end["close"] if board.fresh(t)]
-            return [
-                self._take_up("close", None),
-                self.chance.choice(closing[:2]) if closing else "",
-                self.brief.keyword,
-            ]
+            return [self._take_up("close", None), self._closing(), self.brief.keyword]
         if self.me in board.confirmed:
             return []
         amends = [t for d in board.dossiers for t in d.end["amend"] if board.fresh(t)]
@@ -343,6 +338,15 @@ class Speaker:
             *mine,
             self.chance.choice(amends[:2]) if amends else "Agreed.",
         ]
+
+    def _closing(self) -> str:
+        """The last word that belongs to what was proposed."""
+        texts = [text for _, text, _ in self.board.turns]
+        for dossier in self.board.dossiers:
+            for proposal, closing in zip(dossier.end["propose"], dossier.end["close"], strict=True):
+                if self.board.fresh(closing) and any(proposal in text for text in texts):
+                    return closing
+        return ""
 
     def _go_on(self) -> list[str]:
         """Nothing of theirs to answer: something new of one's own, if there is any."""

@@ -1,0 +1,138 @@
+"""`supervisor talk` as somebody would run it."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from support import ROOT
+
+from supervisor.cli.talk import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SUPERVISOR = [sys.executable, "-c", "from supervisor.cli import main; main()"]
+
+
+def supervisor(*arguments: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*SUPERVISOR, *arguments], capture_output=True, text=True, timeout=timeout)
+
+
+def test_two_agents_argue_until_they_agree() -> None:
+    """A4, A6: real processes relay their words, the keyword ends it and is never shown; a seed repeats it."""
+    first = supervisor("talk", "Is maths discovered or invented?", "--seed", "7")
+    assert first.returncode == 0, first.stderr
+    assert first.stdout.startswith("Is maths discovered or invented?\n")
+    assert first.stdout.count("Ada (optimist): ") >= 4
+    assert first.stdout.count("Bo (sceptic): ") >= 4
+    assert "[CONVERSATION_END]" not in first.stdout
+    assert "said-" not in first.stdout
+    assert supervisor("talk", "Is maths discovered or invented?", "--seed", "7").stdout == first.stdout
+
+
+def test_three_agents_and_a_limit() -> None:
+    cast = [f"--agent={who}" for who in ("Ada:optimist", "Bo:sceptic", "Cy:engineer:fake")]
+    done = supervisor("talk", "Should we rewrite the legacy system?", *cast, "--turns", "4", "--seed", "1")
+    names = [line.split(" (")[0] for line in done.stdout.splitlines() if " (" in line and "): " in line]
+    assert names == ["Ada", "Bo", "Cy", "Ada"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--agent", "Ada"], "--agent 'Ada': expected NAME:ROLE or NAME:ROLE:BACKEND."),
+        (["--agent", "Ada:x", "--agent", "Ada:y"], "Two agents have the same name: give each its own."),
+        (["--agent", "Ada:x"], "A conversation needs two agents: give --agent twice."),
+        (["--agent", "A:x:nope", "--agent", "B:y"], "There is no backend 'nope'; choose one of claude, fake."),
+        (["--keyword", " "], "--keyword is empty: give a word that nobody says by accident."),
+        (["--turns", "0"], "Invalid value for '--turns'"),
+        (["--loud"], "No such option"),
+    ],
+)
+def test_wrong_usage_is_one_line(arguments: list[str], message: str) -> None:
+    """Exit status 2, one line that says what to do, no traceback."""
+    done = supervisor("talk", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("supervisor: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_cli_that_is_not_installed() -> None:
+    """Exit status 1 and the way out."""
+    environment = {**os.environ, "PATH": "/usr/bin:/bin"}
+    command = [*SUPERVISOR, "talk", "--agent", "Ada:x:claude", "--agent", "Bo:y"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 1
+    assert done.stderr == "supervisor: claude was not found: install it or correct it in the configuration.\n"
+
+
+def test_ctrl_c_stops_it_without_leftovers(tmp_path: Path) -> None:
+    """Exit status 130; the check after every test sees that no agent is left, and no folder is either."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "FAKE_CLI_THINK": "30"}
+    command = [*SUPERVISOR, "talk", "--seed", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True)
+    assert process.stdout
+    process.stdout.readline()
+    assert process.stdout.read(1) == "\n"
+    process.stdout.read(len("Ada"))
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_in_a_terminal_the_words_stream() -> None:
+    """Pieces arrive over time, and the keyword that is spelled out piece by piece never shows."""
+    leader, follower = pty.openpty()
+    command = [*SUPERVISOR, "talk", "Is maths discovered or invented?", "--seed", "3", "--turns", "1"]
+    process = subprocess.Popen(command, stdout=follower, stderr=follower, stdin=follower)
+    os.close(follower)
+    pieces = []
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            data = os.read(leader, 4096)
+        except OSError:
+            break
+        if not data:
+            break
+        pieces.append(data)
+    assert process.wait(10) == 0
+    os.close(leader)
+    text = b"".join(pieces).decode()
+    assert "mathematics" in text
+    assert len(pieces) > 5
+
+
+def test_when_nobody_reads_on_it_ends_quietly() -> None:
+    """`supervisor talk | head -1` shows no traceback."""
+    command = f"{sys.executable} -c 'from supervisor.cli import main; main()' talk --seed 1 | head -n 1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert "Traceback" not in done.stderr
+    assert done.stdout.count("\n") == 1
+
+
+def test_control_sequences_of_agents_do_not_reach_the_terminal() -> None:
+    assert printable("a\x1b[31mb\x07\x9dc\nd‮e") == "a[31mbc\nde"
+
+
+def test_every_command_has_help_with_an_example() -> None:
+    """And stands in the README."""
+    from supervisor.cli import cli
+
+    readme = (ROOT / "README.md").read_text()
+    for name, command in cli.commands.items():
+        assert command.help
+        assert "Example" in command.help
+        assert f"supervisor {name}" in readme
+    assert "Usage" in supervisor("--help").stdout
+    assert supervisor("--version").stdout.startswith("supervisor, version ")

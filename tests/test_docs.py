@@ -1,0 +1,61 @@
+"""What the documentation shows is run, and what it names exists."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from support import ROOT
+
+from supervisor import errors, records
+from supervisor.driving.agent import Limits
+from supervisor.driving.turn import Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_example_of_driving_an_agent_runs(tmp_path: Path) -> None:
+    """As it stands on the page, in an empty folder."""
+    (code,) = blocks(ROOT / "docs" / "driving.md", "python")
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("answered transcript\n")
+    assert "system" in done.stdout
+
+
+def test_the_smallest_backend_on_the_page_is_the_real_one() -> None:
+    (code,) = blocks(ROOT / "docs" / "adding-a-cli.md", "python")
+    source = (ROOT / "supervisor" / "driving" / "backends" / "fake.py").read_text()
+    for line in code.splitlines():
+        assert line.strip() in source
+
+
+def test_names_on_the_page_about_driving_exist() -> None:
+    page = (ROOT / "docs" / "driving.md").read_text()
+    for name in re.findall(r"`([A-Z]\w+)`", page):
+        assert name in ("KILL", "TERM") or any(hasattr(place, name) for place in (records, errors)) or name in (
+            Limits.__name__, Outcome.__name__, "DrivenAgent",
+        ), name  # fmt: skip
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_every_error_stands_in_the_tree_of_errors() -> None:
+    """The drawing in the docstring is complete."""
+    for name, value in vars(errors).items():
+        if isinstance(value, type) and issubclass(value, Exception):
+            assert re.search(rf"\b{name}\b", errors.__doc__ or ""), name
