@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 CHUNK = 1 << 16
 DRAIN_SECONDS = 0.5
 """How long to read on after the end: a grandchild may hold the pipe open for ever."""
+BURY_SECONDS = 10.0
+"""How long the clean-up may take when nobody can be asked any more; not even KILL ends what hangs in the kernel."""
 
 
 class CappedLog:
@@ -107,8 +109,9 @@ class AgentProcess:
                 await process.wait()
                 nursery.cancel_scope.deadline = trio.current_time() + DRAIN_SECONDS
         finally:
-            with trio.CancelScope(shield=True):
+            with trio.move_on_after(BURY_SECONDS, shield=True):
                 await self._bury()
+            self.exited.set()
 
     async def _spawn(self) -> trio.Process:
         program = self.command[0]
@@ -132,15 +135,13 @@ class AgentProcess:
             raise CannotStart(f"{program} could not be started: {reason}.") from None
 
     async def _bury(self) -> None:
-        """Whatever is left of the tree goes, then everybody hears that it is over."""
+        """Whatever is left of the tree goes, and the pipes are closed."""
         assert self._process is not None
-        tree.signal_group(self._process.pid, signal.SIGKILL)
         self.leftover = await trio.to_thread.run_sync(tree.kill, self._process.pid, self._mark)
         self.status = await self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
                 await trio.aclose_forcefully(pipe)
-        self.exited.set()
 
     # -- pipes ----------------------------------------------------------------------------------------------------
 

@@ -22,17 +22,26 @@ if TYPE_CHECKING:
 ROUNDS, ROUND_SECONDS = 200, 0.01
 
 
-def marked(mark: str) -> list[psutil.Process]:
-    """Every living process that carries this mark, wherever it has moved to."""
-    needle = f"{MARK}={mark}".encode()
-    found = []
-    for pid in psutil.pids():
-        with contextlib.suppress(OSError, psutil.Error), open(f"/proc/{pid}/environ", "rb") as file:
-            if needle in file.read().split(b"\0"):
-                process = psutil.Process(pid)
-                if process.status() != psutil.STATUS_ZOMBIE:
-                    found.append(process)
-    return found
+def members(group: int, mark: str) -> list[int]:
+    """Every living process that is in the group or carries the mark, wherever it has moved to."""
+    return [pid for pid in psutil.pids() if _belongs(pid, group, mark) and not _ended(pid)]
+
+
+def _belongs(pid: int, group: int, mark: str) -> bool:
+    with contextlib.suppress(OSError):
+        if os.getpgid(pid) == group:
+            return True
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return f"{MARK}={mark}".encode() in file.read().split(b"\0")
+    return False
+
+
+def _ended(pid: int) -> bool:
+    """Gone, or only waiting for its parent to take notice."""
+    try:
+        return psutil.Process(pid).status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    except psutil.Error:
+        return True
 
 
 def signal_group(group: int, number: signal.Signals) -> None:
@@ -43,18 +52,18 @@ def signal_group(group: int, number: signal.Signals) -> None:
 def kill(group: int, mark: str) -> int:
     """End the group and everything that carries the mark; returns how many processes are left, which should be none.
 
-    Blocks for up to a few seconds: call it in a thread.
+    Blocks for up to two seconds: call it in a thread. The ends are not waited for with `waitpid`, which would take the
+    exit status away from whoever owns the child.
     """
-    signal_group(group, signal.SIGKILL)
     for _ in range(ROUNDS):
-        left = marked(mark)
+        left = members(group, mark)
         if not left:
             return 0
-        for process in left:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-        time.sleep(ROUND_SECONDS)  # not psutil's wait: it would take the exit status away from whoever owns the child
-    return len(marked(mark))
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(ROUND_SECONDS)
+    return len(members(group, mark))
 
 
 class Figures(NamedTuple):

@@ -14,7 +14,7 @@ from support import alive, eventually
 
 from supervisor.driving.environment import MARK
 from supervisor.driving.process import AgentProcess, CappedLog, new_mark
-from supervisor.driving.tree import Sweeper, marked
+from supervisor.driving.tree import Sweeper, members
 from supervisor.errors import CannotStart
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ async def test_no_descendant_survives(folder: Path, fate: str, extra: str) -> No
         with trio.fail_after(5):
             await process.exited.wait()
     assert not alive(pid)
-    assert marked(case.mark) == []
+    assert members(process.pid, case.mark) == []
     assert process.leftover == 0
     case.log.close()
 
