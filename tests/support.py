@@ -20,11 +20,13 @@ from supervisor.driving.agent import new_ask_id as new_ask_id
 from supervisor.driving.backends import backend
 from supervisor.driving.backends.base import Launch
 from supervisor.driving.watcher import Watcher
+from supervisor.records import PromptTaken
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable
 
     from supervisor.driving.tail import Bookmark
+    from supervisor.driving.turn import Outcome
     from supervisor.records import AnyRecord
 
 ROOT = Path(__file__).parent.parent
@@ -197,6 +199,20 @@ async def driven(
             yield Driven(agent, records, watcher)
             await agent.stop()
             nursery.cancel_scope.cancel()
+
+
+@contextlib.asynccontextmanager
+async def asking(it: Driven, prompt: str = "go") -> AsyncIterator[list[Outcome]]:
+    """Inside, a turn is running that the CLI has taken up; its outcome is in the list when there is one."""
+    outcomes: list[Outcome] = []
+
+    async def ask() -> None:
+        outcomes.append(await it.agent.ask(new_ask_id(), prompt))
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask)
+        await eventually(lambda: it.of(PromptTaken))
+        yield outcomes
 
 
 async def eventually(happened: Callable[[], Any], seconds: float = 10) -> Any:

@@ -12,9 +12,11 @@ import time
 from . import lines as shapes
 from . import transcript
 from .api_errors import API_ERRORS
-from .lines import Lines, Usage
+from .lines import Usage
+from .printed import Printed
 from .scenario import BadScenario, Scenario, Step, Turn, load
 from .turn import Performance
+from .written import Written
 
 TYPE_CHECKING = False  # importing typing would cost two megabytes a process
 if TYPE_CHECKING:
@@ -50,7 +52,8 @@ class App:
         self.session_id: str = options.resume or options.session_id or shapes.new_id()
         tools = ALL_TOOLS if options.tools == "default" else [t for t in options.tools.split(",") if t]
         cwd = os.path.realpath(os.getcwd())
-        self.lines = Lines(self.session_id, cwd, options.model, tools, options.permission_mode)
+        about = (self.session_id, cwd, options.model, tools, options.permission_mode)
+        self.lines, self.written = Printed(*about), Written(*about)
         path = transcript.find(self.session_id)
         if options.resume and path is None:
             self._refuse(f"No conversation found with session ID: {self.session_id}")
@@ -156,7 +159,7 @@ class App:
         if prompt.ask_id:
             self._taken.add(prompt.ask_id)
             self.print(self.lines.lifecycle(prompt.ask_id, "queued"))
-        self.transcript.append(self.lines.t_queue("enqueue", prompt.text))
+        self.transcript.append(self.written.queue("enqueue", prompt.text))
         self.waiting.append(prompt)
 
     def _queue_again(self, prompt: Prompt) -> None:
@@ -180,7 +183,7 @@ class App:
             self.interrupt_asked = self.in_turn
             self.print(self.lines.control(request_id, {"still_queued": []}))
         elif subtype == "set_model":
-            self.lines.model = request.get("model") or self.lines.model
+            self.lines.model = self.written.model = request.get("model") or self.lines.model
             self.print(self.lines.control(request_id, {"model": self.lines.model}))
         elif subtype == "end_session":
             self.print(self.lines.control(request_id))
@@ -264,8 +267,8 @@ class App:
 
     def _close(self) -> None:
         if os.path.exists(self.transcript.path):
-            resumed = [self.lines.t_plain("mode", mode="normal")] if self.options.resume else []
-            self.transcript.append(*resumed, self.lines.t_cost(self.total, self.started))
+            resumed = [self.written.plain("mode", mode="normal")] if self.options.resume else []
+            self.transcript.append(*resumed, self.written.cost(self.total, self.started))
 
 
 def crash_at_start(start: dict[str, Any]) -> None:

@@ -28,7 +28,7 @@ class Performance:
 
     def __init__(self, app: App, prompts: list[Prompt]) -> None:
         self.app = app
-        self.lines = app.lines
+        self.lines, self.written = app.lines, app.written
         self.prompts = prompts
         self.text = "\n".join(prompt.text for prompt in prompts)
         self.ask_ids = [prompt.ask_id for prompt in prompts if prompt.ask_id]
@@ -69,9 +69,9 @@ class Performance:
 
     def _open(self) -> None:
         app, past = self.app, self.app.past
-        app.transcript.append(*[self.lines.t_queue("dequeue") for _ in self.prompts])
+        app.transcript.append(*[self.written.queue("dequeue") for _ in self.prompts])
         if past.unanswered is not None:
-            app.transcript.append(self.lines.t_no_response(past.last_uuid))
+            app.transcript.append(self.written.no_response(past.last_uuid))
         if past.unanswered != self.prompts[-1].uuid:
             past.answered.update([past.unanswered] if past.unanswered else [])
             self._write_prompt()
@@ -87,7 +87,7 @@ class Performance:
     def _write_prompt(self) -> None:
         past, last = self.app.past, self.prompts[-1]
         content = last.content if len(self.prompts) == 1 else self.text
-        line = self.lines.t_prompt(
+        line = self.written.prompt(
             past.last_uuid, self._prompt_id, content, last.uuid, timestamp(), past.turns + 1, self.ask_ids
         )
         self._chain(line)
@@ -96,11 +96,11 @@ class Performance:
         """What stands around the first prompt of a session; less of it in a session without tools."""
         listings = ("deferred_tools_delta", "agent_listing_delta", "skill_listing") if self.lines.tools else ()
         for kind in ("environment", "model", *listings):
-            self._chain(self.lines.t_attachment(None, kind))
-        self.app.transcript.append(self.lines.t_plain("atis-latch", atis=""))
+            self._chain(self.written.attachment(None, kind))
+        self.app.transcript.append(self.written.plain("atis-latch", atis=""))
         change = ("remote_session_change",) if self.lines.tools else ()
         for kind in ("session_context", "date", *change, "prompt_snapshot"):
-            self._chain(self.lines.t_attachment(None, kind))
+            self._chain(self.written.attachment(None, kind))
         session = {"sessionId": self.lines.session_id}
         shape = {"type": "api-request-shape", **session, "timestamp": timestamp(), "version": shapes.VERSION}
         self.app.transcript.append(shape, {"type": "api-request-blob", **session})
@@ -108,10 +108,10 @@ class Performance:
     def _close(self) -> None:
         past = self.app.past
         if past.turns == 0:
-            self._chain(self.lines.t_attachment(past.last_uuid, "prompt_snapshot"))
+            self._chain(self.written.attachment(past.last_uuid, "prompt_snapshot"))
             last = {"lastPrompt": " ".join(self.text.split())[:200], "leafUuid": past.last_uuid}
-            self.app.transcript.append(self.lines.t_plain("last-prompt", **last))
-            self.app.transcript.append(self.lines.t_plain("atis-latch", atis=""))
+            self.app.transcript.append(self.written.plain("last-prompt", **last))
+            self.app.transcript.append(self.written.plain("atis-latch", atis=""))
         past.turns += 1
         past.unanswered = None
         past.answered.update(self.ask_ids)
@@ -146,7 +146,7 @@ class Performance:
             self._held.append((block, uuid, at))
         self._write_held(None, aborted=bool(self._unfinished))
         note, uuid, at = [{"type": "text", "text": "[Request interrupted by user]"}], new_id(), timestamp()
-        self._chain(self.lines.t_user(self.app.past.last_uuid, self._prompt_id, note, uuid, at))
+        self._chain(self.written.user(self.app.past.last_uuid, self._prompt_id, note, uuid, at))
         self.app.print(self.lines.user(note, uuid, at))
         self.failed = True
         self.answer = "".join(self._said) + self._unfinished
@@ -173,7 +173,7 @@ class Performance:
         self._message_id, self._request = new_token("msg"), new_token("req")
         self._messages += 1
         first = self.app.past.turns == 0 and self._messages == 1
-        self.app.transcript.append(self.lines.t_api_request(new_id(), first, 2 * self.app.past.turns))
+        self.app.transcript.append(self.written.api_request(new_id(), first, 2 * self.app.past.turns))
         context = sum(shapes.tokens(a + b) for a, b in self.app.past.exchanges)
         fresh = shapes.tokens(self.text) if self._messages == 1 else 12
         self._this = Usage(
@@ -223,7 +223,7 @@ class Performance:
         for index, (block, uuid, at) in enumerate(self._held):
             last = aborted and index == len(self._held) - 1
             self._chain(
-                self.lines.t_assistant(
+                self.written.assistant(
                     None,
                     self._message_id,
                     block,
@@ -280,12 +280,12 @@ class Performance:
         tool_id = new_token("toolu")
         block = {"type": "tool_use", "id": tool_id, "name": name, "input": input or {}}
         self._block(block, block | {"input": {}}, "input_json_delta", str(input or {}))
-        self.app.transcript.append(self.lines.t_plain("tools-used", tools=[name]))
+        self.app.transcript.append(self.written.plain("tools-used", tools=[name]))
         self._finish("tool_use")
         self.app.pause(seconds)
         content = [{"tool_use_id": tool_id, "type": "tool_result", "content": result, "is_error": error}]
         uuid, at = new_id(), timestamp()
-        self._chain(self.lines.t_user(None, self._prompt_id, content, uuid, at))
+        self._chain(self.written.user(None, self._prompt_id, content, uuid, at))
         self.app.print(self.lines.user(content, uuid, at))
         self._absorb()
 
@@ -293,8 +293,8 @@ class Performance:
         """Prompts that came while a tool ran belong to this turn now."""
         for prompt in self.app.waiting:
             fields = {"reason": "absorbed_mid_turn", "commandUuid": prompt.uuid, "deliveryId": new_id()}
-            self.app.transcript.append(self.lines.t_queue("remove", prompt.text, **fields))
-            self._chain(self.lines.t_queued_command(None, prompt.text, prompt.uuid))
+            self.app.transcript.append(self.written.queue("remove", prompt.text, **fields))
+            self._chain(self.written.queued_command(None, prompt.text, prompt.uuid))
             if prompt.ask_id:
                 self.app.print(self.lines.lifecycle(prompt.ask_id, "started"))
                 self.ask_ids.append(prompt.ask_id)
@@ -311,7 +311,7 @@ class Performance:
         delays = error["delays"]
         for attempt, delay in enumerate(delays, 1):
             delay = delay if retry_delay is None else retry_delay
-            self._chain(self.lines.t_api_error(None, error, attempt, int(delay * 1000), request))
+            self._chain(self.written.api_error(None, error, attempt, int(delay * 1000), request))
             retry = {"attempt": attempt, "max_retries": 10, "retry_delay_ms": int(delay * 1000)}
             self.app.print(self.lines.system("api_retry", **retry, error_status=error["status"], error=error["error"]))
             self.app.pause(delay)
@@ -322,7 +322,7 @@ class Performance:
         status = "" if error["status"] is None else f"{error['status']} "
         message = shapes.synthetic_message(f"API Error: {status}{error['text']}")
         uuid, at = new_id(), timestamp()
-        self._chain(self.lines.t_failed(None, message, uuid, at, request, error))
+        self._chain(self.written.failed(None, message, uuid, at, request, error))
         self.app.print(self.lines.failed_assistant(message, uuid, at, request, error))
         self.failed = True
         text = message["content"][0]["text"]
@@ -333,7 +333,7 @@ class Performance:
         self._fail(API_ERRORS["rate_limit_long"], new_token("req"))
 
     def _do_compact(self, before: int) -> None:
-        self._chain(self.lines.t_compact(self.app.past.last_uuid, before))
+        self._chain(self.written.compact(self.app.past.last_uuid, before))
         meta = {"trigger": "auto", "pre_tokens": before}
         self.app.print(self.lines.system("compact_boundary", compact_metadata=meta))
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 import trio
-from support import QUICK, alive, driven, eventually, launch, new_ask_id, texts, toml_file
+from support import QUICK, alive, asking, driven, eventually, launch, new_ask_id, texts, toml_file
 
 from supervisor.driving.agent import DrivenAgent
 from supervisor.driving.backends import backend
@@ -89,13 +89,7 @@ async def test_many_turns_stay_in_order(folder: Path) -> None:
 async def test_text_streams_before_the_turn_is_over(folder: Path) -> None:
     """D18: deltas come while the agent still speaks."""
     scenario = toml_file(folder.parent / "s.toml", '[[turn]]\nspeed = 60\nsay = "one two three four five six seven"')
-    async with driven(launch(folder, scenario)) as it, trio.open_nursery() as nursery:
-        outcomes: list[Outcome] = []
-
-        async def ask() -> None:
-            outcomes.append(await it.agent.ask(new_ask_id(), "go"))
-
-        nursery.start_soon(ask)
+    async with driven(launch(folder, scenario)) as it, asking(it) as outcomes:
         await eventually(lambda: it.of(Delta))
         assert not outcomes
         await eventually(lambda: outcomes)
@@ -105,13 +99,7 @@ async def test_text_streams_before_the_turn_is_over(folder: Path) -> None:
 async def test_interrupting_keeps_the_text_and_the_agent(folder: Path) -> None:
     """A7: broken off at once, with what was said so far; the next ask works."""
     scenario = toml_file(folder.parent / "s.toml", f'[[turn]]\nspeed = 40\nsay = "{"word " * 200}"')
-    async with driven(launch(folder, scenario)) as it, trio.open_nursery() as nursery:
-        outcomes: list[Outcome] = []
-
-        async def ask() -> None:
-            outcomes.append(await it.agent.ask(new_ask_id(), "go"))
-
-        nursery.start_soon(ask)
+    async with driven(launch(folder, scenario)) as it, asking(it) as outcomes:
         await eventually(lambda: it.of(Delta))
         await it.agent.interrupt()
         await eventually(lambda: outcomes)
@@ -141,14 +129,7 @@ async def test_a_stopped_agent_is_resumed_by_another(folder: Path) -> None:
 async def test_stopping_in_mid_turn_is_an_outcome(folder: Path) -> None:
     """C2: stop interrupts, then closes, and the one who asked hears of it."""
     scenario = toml_file(folder.parent / "s.toml", turns("{ silence = true }"))
-    async with driven(launch(folder, scenario)) as it, trio.open_nursery() as nursery:
-        outcomes: list[Outcome] = []
-
-        async def ask() -> None:
-            outcomes.append(await it.agent.ask(new_ask_id(), "go"))
-
-        nursery.start_soon(ask)
-        await eventually(lambda: it.of(PromptTaken))
+    async with driven(launch(folder, scenario)) as it, asking(it) as outcomes:
         await it.agent.stop()
         await eventually(lambda: outcomes)
         assert outcomes[0].status == "interrupted"
@@ -275,14 +256,7 @@ async def test_a_crash_after_the_answer_loses_nothing(folder: Path) -> None:
 
 async def test_killed_by_somebody_else(folder: Path) -> None:
     scenario = toml_file(folder.parent / "s.toml", turns("{ silence = true }"))
-    async with driven(launch(folder, scenario)) as it, trio.open_nursery() as nursery:
-        outcomes: list[Outcome] = []
-
-        async def ask() -> None:
-            outcomes.append(await it.agent.ask(new_ask_id(), "go"))
-
-        nursery.start_soon(ask)
-        await eventually(lambda: it.of(PromptTaken))
+    async with driven(launch(folder, scenario)) as it, asking(it) as outcomes:
         assert it.agent.pid is not None
         os.kill(it.agent.pid, signal.SIGKILL)
         await eventually(lambda: outcomes)
@@ -427,9 +401,7 @@ async def test_a_grandchild_is_gone_after_a_crash(folder: Path) -> None:
 async def test_one_that_ignores_term(folder: Path) -> None:
     scenario = turns(start="ignore_term = true", after="silence")
     what = launch(folder, toml_file(folder.parent / "s.toml", scenario))
-    async with driven(what) as it, trio.open_nursery() as nursery:
-        nursery.start_soon(it.agent.ask, new_ask_id(), "go")
-        await eventually(lambda: it.of(PromptTaken))
+    async with driven(what) as it, asking(it):
         pid = it.agent.pid
         await it.agent.stop()
         assert pid is not None
@@ -519,9 +491,7 @@ async def test_an_agent_that_does_not_read_its_stdin(folder: Path) -> None:
 
 async def test_two_asks_at_once(folder: Path) -> None:
     scenario = toml_file(folder.parent / "s.toml", turns("{ wait = 0.3 }, { text = 'one' }"))
-    async with driven(launch(folder, scenario)) as it, trio.open_nursery() as nursery:
-        nursery.start_soon(it.agent.ask, new_ask_id(), "go")
-        await eventually(lambda: it.of(PromptTaken))
+    async with driven(launch(folder, scenario)) as it, asking(it):
         with pytest.raises(AgentBusy, match="wait or interrupt"):
             await it.agent.ask(new_ask_id(), "me too")
 

@@ -236,8 +236,8 @@ def test_a_uuid_that_an_earlier_process_answered_is_completed(tmp_path: Path) ->
         assert kinds(cli.turn("only once", uuid)) == ["completed"]
 
 
-def test_a_turn_that_was_killed_runs_when_its_uuid_comes_again(tmp_path: Path) -> None:
-    """E6: and the prompt is not written a second time."""
+def killed_in_mid_turn(tmp_path: Path) -> tuple[str, str]:
+    """The ids of a session and of the prompt it was killed over."""
     session, uuid = new_ask_id(), new_ask_id()
     scenario = str(toml_file(tmp_path / "s.toml", SLOW))
     with FakeCli(tmp_path, "--session-id", session, "--scenario", scenario) as cli:
@@ -245,6 +245,12 @@ def test_a_turn_that_was_killed_runs_when_its_uuid_comes_again(tmp_path: Path) -
         cli.until("system")
         cli.process.kill()
         cli.process.wait()
+    return session, uuid
+
+
+def test_a_turn_that_was_killed_runs_when_its_uuid_comes_again(tmp_path: Path) -> None:
+    """E6: and the prompt is not written a second time."""
+    session, uuid = killed_in_mid_turn(tmp_path)
     with FakeCli(tmp_path, "--resume", session) as cli:
         assert kinds(cli.turn("go", uuid))[-2:] == ["result", "completed"]
         written = [x["type"] for x in cli.transcript if x["type"] in ("user", "assistant")]
@@ -254,13 +260,7 @@ def test_a_turn_that_was_killed_runs_when_its_uuid_comes_again(tmp_path: Path) -
 
 
 def test_a_killed_turn_is_given_up_when_something_else_is_asked_first(tmp_path: Path) -> None:
-    session, uuid = new_ask_id(), new_ask_id()
-    scenario = str(toml_file(tmp_path / "s.toml", SLOW))
-    with FakeCli(tmp_path, "--session-id", session, "--scenario", scenario) as cli:
-        cli.ask("go", uuid)
-        cli.until("system")
-        cli.process.kill()
-        cli.process.wait()
+    session, uuid = killed_in_mid_turn(tmp_path)
     with FakeCli(tmp_path, "--resume", session) as cli:
         cli.turn("something else")
         cli.ask("go", uuid)
