@@ -181,6 +181,7 @@ class Printed(Session):
         }
         if errors is not None:
             line |= {"subtype": "error_during_execution", "errors": errors}
+            line |= {"user_message_uuid": ask_ids[0]} if ask_ids else {}
         else:
             line |= {"subtype": "success", "api_error_status": error["status"] if error else None}
             line |= {"api_error_type": error["type"]} if error else {}
@@ -188,8 +189,8 @@ class Printed(Session):
         line |= {"type": "result", "duration_ms": ms, "uuid": new_id()}
         if not failed:
             line |= {"ttft_stream_ms": ms, "time_to_request_ms": 0, "first_content_frame_ms": ms}
-        if ask_ids:
-            line |= {"user_message_uuid": ask_ids[0], "user_message_uuids": ask_ids}
+        line |= {key: value for key, value in named(ask_ids).items() if key not in line}
+        if ask_ids and not failed:
             line |= {
                 "request_sent_wall_ms": int(time.time() * 1000),
                 "first_request_input_tokens": turn.fresh + turn.cached + turn.created,
@@ -221,3 +222,8 @@ class Printed(Session):
             "uuid": new_id(),
             "session_id": self.session_id,
         }
+
+
+def named(ask_ids: list[str] | None) -> Line:
+    """The prompts that a line answers, where they had ids."""
+    return {"user_message_uuid": ask_ids[0], "user_message_uuids": ask_ids} if ask_ids else {}

@@ -10,6 +10,7 @@ import time
 from . import lines as shapes
 from .api_errors import API_ERRORS
 from .lines import Usage, new_id, new_token, timestamp
+from .printed import named
 
 TYPE_CHECKING = False  # importing typing would cost two megabytes a process
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Performance:
             uuid, at = new_id(), timestamp()
             block = {"type": "text", "text": self._unfinished}
             line = self.lines.assistant(self._message_id, block, self._usage, uuid, at, self._request)
-            self.app.print(line | {"aborted": True})
+            self.app.print(line | {"aborted": True} | self._named())
             self._held.append((block, uuid, at))
         self._write_held(None, aborted=bool(self._unfinished))
         note, uuid, at = [{"type": "text", "text": "[Request interrupted by user]"}], new_id(), timestamp()
@@ -208,7 +209,8 @@ class Performance:
                 self._unfinished += piece
         self._unfinished = ""
         uuid, at = new_id(), timestamp()
-        self.app.print(self.lines.assistant(self._message_id, block, self._this, uuid, at, self._request))
+        line = self.lines.assistant(self._message_id, block, self._this, uuid, at, self._request)
+        self.app.print(line | self._named())
         self._stream({"type": "content_block_stop", "index": index})
         self._held.append((block, uuid, at))
         if "output" not in self.fixed_usage:
@@ -216,6 +218,10 @@ class Performance:
         if block["type"] == "text":
             self._said.append(text)
             self.last_text = text
+
+    def _named(self) -> Line:
+        """Only the first message of a turn names its prompts."""
+        return named(self.ask_ids) if self._messages <= 1 else {}
 
     def _write_held(self, stop_reason: str | None, aborted: bool = False) -> None:
         if self._message_id:
@@ -323,7 +329,7 @@ class Performance:
         message = shapes.synthetic_message(f"API Error: {status}{error['text']}")
         uuid, at = new_id(), timestamp()
         self._chain(self.written.failed(None, message, uuid, at, request, error))
-        self.app.print(self.lines.failed_assistant(message, uuid, at, request, error))
+        self.app.print(self.lines.failed_assistant(message, uuid, at, request, error) | self._named())
         self.failed = True
         text = message["content"][0]["text"]
         self._result(stop_reason="stop_sequence", terminal_reason=error["terminal"], text=text, error=error)

@@ -136,6 +136,24 @@ def test_every_kind_of_line_has_the_keys_of_the_real_one(
     } or not unknown  # fmt: skip
 
 
+def test_results_name_their_prompts_as_the_real_ones_do(
+    played: tuple[list[dict[str, Any]], list[dict[str, Any]]],
+) -> None:
+    """E2, E4: answered, failed and interrupted, with the ids of their prompts: exactly the keys, exactly in order."""
+
+    def results(lines: list[dict[str, Any]]) -> dict[str, list[str]]:
+        return {
+            f"{line['subtype']} {line['is_error']}": list(line)
+            for line in lines
+            if line["type"] == "result" and "user_message_uuids" in line
+        }
+
+    names = ("02-partial-stream", "40-lean-interrupt", "41-lean-err-403")
+    real = results([line for name in names for line in read_jsonl(SAMPLES / f"{name}.stdout.jsonl")])
+    assert set(real) == {"success False", "success True", "error_during_execution True"}
+    assert results(played[0]) == real
+
+
 def test_the_kinds_that_matter_are_compared(played: tuple[list[dict[str, Any]], list[dict[str, Any]]]) -> None:
     """The comparison is not about nothing."""
     real = shapes([line for sample in samples("stdout") for line in sample])
