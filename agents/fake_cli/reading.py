@@ -8,7 +8,7 @@ very first one as the topic.
 import re
 
 TAGGED = re.compile(r'<(said-\w+) by="([^"]*)"(?: role="([^"]*)")?[^>]*>\n?(.*?)\n?</\1>', re.DOTALL)
-NAME = re.compile(r"\b[Yy]ou are (?:called )?([A-Z][\w'-]*)(?:(?:,| \||,? in the role of) (?:the |an? )?([\w' -]+))?")
+NAME = re.compile(r"\b[Yy]ou are (?:called )?([A-Z][\w'-]*)(?:(?:,? in the role of|,| \|) (?:the |an? )?([\w' -]+))?")
 ROLE = re.compile(r"\b[Yy]our role(?: is|:) (?:the |an? )?([\w' -]+)")
 PEER = re.compile(r"\b([A-Z][\w'-]*) \(([^()\n]+)\)")
 QUOTED = re.compile(r"[`\"“']([^`\"”'\n]{3,60})[`\"”']|(\[[A-Z][A-Z0-9_ -]*\])")
@@ -37,6 +37,8 @@ LEADING = frozenset(
     and but or so then yet for because while still
     """.split()
 )
+LONGEST = 15
+"""How many words may be quoted at once."""
 BREAKS = frozenset(
     """
     and but or that which who when where because until to for in of at by with than as if
@@ -116,15 +118,15 @@ def fragment(sentence: str, terms: list[str]) -> str:
 
     def rank(clause: str) -> tuple[int, bool, bool, int]:
         hits = sum(term in clause.lower() for term in terms)
-        return -hits, len(content_words(clause)) < 3, not 3 <= len(clause.split()) <= 13, -len(clause)
+        return -hits, len(content_words(clause)) < 3, not 3 <= len(clause.split()) <= LONGEST, -len(clause)
 
     ranked = sorted(clauses, key=rank)
     words = (ranked[0] if ranked else sentence).split()
     while len(words) > 3 and words[0].lower() in LEADING:
         words = words[1:]
-    if len(words) > 13:
-        breaks = [n for n in range(4, 12) if words[n].lower() in BREAKS]
-        words = words[: breaks[-1] if breaks else 11]
-        while len(words) > 3 and (len(words[-1]) < 4 or words[-1].lower() in COMMON):
+    if len(words) > LONGEST:
+        breaks = [n for n in range(7, LONGEST) if words[n].lower() in BREAKS]
+        words = words[: breaks[-1] if breaks else LONGEST - 4]
+        while len(words) > 6 and (len(words[-1]) < 4 or words[-1].lower() in COMMON):
             words = words[:-1]
     return " ".join(words)

@@ -14,6 +14,7 @@ import pytest
 from support import ROOT
 
 from supervisor.cli.talk import printable
+from supervisor.core.rooms.topics import draw
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +38,30 @@ def test_two_agents_argue_until_they_agree() -> None:
     assert supervisor("talk", "Is maths discovered or invented?", "--seed", "7").stdout == first.stdout
 
 
+def test_the_timer_ends_it_in_mid_turn() -> None:
+    """A7: although an agent would think for half a minute."""
+    environment = {**os.environ, "FAKE_CLI_THINK": "30", "PIXEL_AGENTS_AUTO_MODE_DURATION_MS": "600"}
+    begun = time.monotonic()
+    done = subprocess.run([*SUPERVISOR, "talk", "--seed", "1"], capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("Time is up.\n")
+    assert time.monotonic() - begun < 15
+
+
+def test_a_keyword_that_comes_too_early_is_not_heeded() -> None:
+    """A10: it is stripped all the same, and the talk goes on."""
+    done = supervisor("talk", "Is maths discovered or invented?", "--seed", "7", "--min-turns", "16", "--turns", "16")
+    assert done.stdout.count("Ada (optimist): ") + done.stdout.count("Bo (sceptic): ") == 16
+    assert "[CONVERSATION_END]" not in done.stdout
+
+
+def test_a_topic_is_drawn_by_the_seed() -> None:
+    """A3: without a topic one of the pool is taken, the same for the same seed."""
+    first, again = (supervisor("talk", "--seed", "5", "--turns", "1").stdout for _ in range(2))
+    assert first == again
+    assert first.split("\n")[0] == draw("5")
+
+
 def test_three_agents_and_a_limit() -> None:
     cast = [f"--agent={who}" for who in ("Ada:optimist", "Bo:sceptic", "Cy:engineer:fake")]
     done = supervisor("talk", "Should we rewrite the legacy system?", *cast, "--turns", "4", "--seed", "1")
@@ -52,7 +77,8 @@ def test_three_agents_and_a_limit() -> None:
         (["--agent", "Ada:x"], "A conversation needs two agents: give --agent twice."),
         (["--agent", "A:x:nope", "--agent", "B:y"], "There is no backend 'nope'; choose one of claude, fake."),
         (["--keyword", " "], "--keyword is empty: give a word that nobody says by accident."),
-        (["--turns", "0"], "Invalid value for '--turns'"),
+        (["--turns", "-1"], "Invalid value for '--turns'"),
+        (["--duration", "0"], "Invalid value for '--duration'"),
         (["--loud"], "No such option"),
     ],
 )
