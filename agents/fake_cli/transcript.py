@@ -118,10 +118,15 @@ class Past:
 
     def __init__(self) -> None:
         self.exchanges: list[tuple[str, str]] = []
+        self.letters = 0
         self.answered: set[str] = set()
         self.last_uuid: str | None = None
         self.unanswered: str | None = None
         self.turns = 0
+
+    def add(self, prompt: str, answer: str) -> None:
+        self.exchanges.append((prompt, answer))
+        self.letters += len(prompt) + len(answer)
 
 
 def text_of(content: Any) -> str:
@@ -151,7 +156,7 @@ def read(path: str) -> Past:
             elif kind == "user" and text_of(line["message"]["content"]).startswith("[Request interrupted"):
                 past.answered.update(asks)
                 past.unanswered = None
-                past.exchanges.append((prompt, "".join(answer)))
+                past.add(prompt, "".join(answer))
             elif kind == "attachment" and "source_uuid" in line["attachment"]:
                 asks = [*asks, line["attachment"]["source_uuid"]]
             elif kind == "assistant" and not line.get("isSidechain"):
@@ -161,10 +166,10 @@ def read(path: str) -> Past:
                     past.answered.update(asks if line.get("isApiErrorMessage") else [])
                     continue
                 answer.append(text_of(message["content"]))
-                if message["stop_reason"] in ("end_turn", "max_tokens", "refusal"):
-                    if past.unanswered is not None:
-                        past.exchanges.append((prompt, ""))
+                if message["stop_reason"] == "end_turn" and past.unanswered is not None:
                     past.unanswered = None
                     past.answered.update(asks)
+                    past.add(prompt, "")
+                if past.unanswered is None and past.exchanges:
                     past.exchanges[-1] = (prompt, "".join(answer))
     return past

@@ -118,7 +118,7 @@ class Performance:
         past.answered.update(self.ask_ids)
         for ask_id in self.ask_ids:
             self.app.print(self.lines.lifecycle(ask_id, "cancelled" if self.failed else "completed"))
-        past.exchanges.append((self.text, self.answer or ""))
+        past.add(self.text, self.answer or "")
         self.app.total.add(self._usage)
 
     def _result(self, **fields: Any) -> None:
@@ -175,10 +175,9 @@ class Performance:
         self._messages += 1
         first = self.app.past.turns == 0 and self._messages == 1
         self.app.transcript.append(self.written.api_request(new_id(), first, 2 * self.app.past.turns))
-        context = sum(shapes.tokens(a + b) for a, b in self.app.past.exchanges)
         fresh = shapes.tokens(self.text) if self._messages == 1 else 12
         self._this = Usage(
-            self.fixed_usage.get("input", fresh), self.fixed_usage.get("cached", context),
+            self.fixed_usage.get("input", fresh), self.fixed_usage.get("cached", self.app.past.letters // 4),
             self.fixed_usage.get("created", 0), self.fixed_usage.get("output", 0),
         )  # fmt: skip
         if self._partial:
