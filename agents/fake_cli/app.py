@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import signal
 import sys
@@ -15,7 +16,7 @@ from .api_errors import API_ERRORS
 from .lines import Usage
 from .printed import Printed
 from .scenario import BadScenario, Scenario, Step, Turn, load
-from .turn import Performance
+from .turn import Performance, ignore_signals
 from .written import Written
 
 TYPE_CHECKING = False  # importing typing would cost two megabytes a process
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from .lines import Line
 
+UUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 ALL_TOOLS = ["Bash", "Edit", "Glob", "Grep", "Read", "Write"]
 
 
@@ -48,9 +50,12 @@ class App:
     def __init__(self, options: Namespace, scenario: Scenario | None) -> None:
         self.options = options
         self.scenario = scenario
+        self.remembers = scenario is None or scenario.after == "persona"
         self.started = time.time()
         self.session_id: str = options.resume or options.session_id or shapes.new_id()
         tools = ALL_TOOLS if options.tools == "default" else [t for t in options.tools.split(",") if t]
+        if options.session_id and not UUID.fullmatch(options.session_id):
+            sys.exit(f"fake-cli: --session-id {options.session_id!r} is not a valid UUID.")
         cwd = os.path.realpath(os.getcwd())
         about = (self.session_id, cwd, options.model, tools, options.permission_mode)
         self.lines, self.written = Printed(*about), Written(*about)
@@ -144,6 +149,8 @@ class App:
             if kind == "user" and line["message"]["role"] != "user":
                 raise ValueError(f"Expected message role 'user', got {line['message']['role']!r}")
             prompt = Prompt(line["message"]["content"], line.get("uuid")) if kind == "user" else None
+            if prompt is not None and not isinstance(prompt.ask_id, str | None):
+                raise ValueError("uuid is no string")
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             sys.stderr.write(f"Error parsing streaming input line: {error}\n")
             raise SystemExit(1) from None
@@ -170,7 +177,8 @@ class App:
             self.print(self.lines.lifecycle(prompt.uuid, "completed"))
 
     def _control(self, line: Line) -> None:
-        request = line.get("request") or {}
+        request = line.get("request")
+        request = request if isinstance(request, dict) else {}
         request_id, subtype = line.get("request_id"), request.get("subtype")
         if subtype == "initialize":
             answer: Line = {
@@ -271,8 +279,10 @@ class App:
             self.transcript.append(*resumed, self.written.cost(self.total, self.started))
 
 
-def crash_at_start(start: dict[str, Any]) -> None:
-    """Die before doing anything, as often as the scenario says; the count is kept in the config folder."""
+def begin_badly(start: dict[str, Any]) -> None:
+    """Do what the scenario says before anything is read; how often it died is counted in the config folder."""
+    if start.get("ignore_term"):
+        ignore_signals()
     if start.get("stderr"):
         sys.stderr.write(start["stderr"] + "\n")
     if "crash" in start:
@@ -296,15 +306,12 @@ def run(options: Namespace) -> int:
         sys.stderr.write(f"fake-cli: {error}\n")
         return 2
     if scenario is not None:
-        if scenario.start.get("ignore_term"):
+        begin_badly(scenario.start)
+    try:
+        app = App(options, scenario)
+        if scenario is not None and scenario.start.get("ignore_term"):
             ignore_signals()
-        crash_at_start(scenario.start)
-    app = App(options, scenario)
-    if scenario is not None and scenario.start.get("ignore_term"):
-        ignore_signals()
-    return app.serve() if options.input_format == "stream-json" else app.answer_once()
-
-
-def ignore_signals() -> None:
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
+        return app.serve() if options.input_format == "stream-json" else app.answer_once()
+    except OSError as error:
+        sys.stderr.write(f"fake-cli: {error.filename or 'stdin'}: {error.strerror}\n")
+        return 1

@@ -1,6 +1,6 @@
 """`python -m fake_cli.demo [TOPIC] [--seed N]`: two personas argue in this process, to hear a dossier."""
 
-import sys
+import os
 
 from .persona import Persona
 
@@ -44,16 +44,19 @@ def argue(topic: str, cast: dict[str, str], seed: str = "0", limit: int = 40) ->
 
 
 def main() -> None:
-    arguments = sys.argv[1:]
-    seed = "0"
-    if "--seed" in arguments:
-        at = arguments.index("--seed")
-        seed = arguments[at + 1]
-        del arguments[at : at + 2]
-    topic = " ".join(arguments) or TOPIC
-    print(f"{topic}\n")
-    for name, words in argue(topic, {"Ada": "optimist", "Bo": "sceptic"}, seed):
-        print(f"{name}: {words.replace(KEYWORD, '').strip()}\n")
+    import argparse
+
+    parser = argparse.ArgumentParser(prog="python -m fake_cli.demo", description="Two personas argue.")
+    parser.add_argument("topic", nargs="*", default=[TOPIC])
+    parser.add_argument("--seed", default="0")
+    options = parser.parse_args()
+    topic = " ".join(options.topic)
+    try:
+        print(f"{topic}\n")
+        for name, words in argue(topic, {"Ada": "optimist", "Bo": "sceptic"}, options.seed):
+            print(f"{name}: {words.replace(KEYWORD, '').strip()}\n", flush=True)
+    except BrokenPipeError:  # whoever read has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 if __name__ == "__main__":

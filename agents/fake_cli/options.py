@@ -50,9 +50,9 @@ def parse(argv: list[str]) -> argparse.Namespace:
     ours.add_argument("--scenario", default=os.environ.get("FAKE_CLI_SCENARIO"), metavar="FILE",
                       help="a TOML or JSON file that says what happens, step by step")  # fmt: skip
     ours.add_argument("--seed", default=os.environ.get("FAKE_CLI_SEED", "0"), help="the same seed says the same")
-    ours.add_argument("--speed", type=float, default=float(os.environ.get("FAKE_CLI_SPEED", "0")), metavar="N",
+    ours.add_argument("--speed", type=float, default=os.environ.get("FAKE_CLI_SPEED", "0"), metavar="N",
                       help="characters a second; 0 means at once")  # fmt: skip
-    ours.add_argument("--think", type=float, default=float(os.environ.get("FAKE_CLI_THINK", "0")), metavar="SECONDS",
+    ours.add_argument("--think", type=float, default=os.environ.get("FAKE_CLI_THINK", "0"), metavar="SECONDS",
                       help="how long to think before each answer")  # fmt: skip
     options, unknown = parser.parse_known_args(argv)
     if options.prompt is None and unknown and not unknown[-1].startswith("-"):

@@ -1,5 +1,7 @@
 """Scenarios: a TOML or JSON file that says step by step what the CLI does with each prompt.
 
+after = "echo"              # when the turns are used up: echo, repeat, persona, skip or silence
+
 [start]                     # optional: before anything is read
 crash = 1                   #   exit with this status ...
 times = 2                   #   ... the first two times only
@@ -12,8 +14,6 @@ steps = [
   { tool = "Bash", input = { command = "ls" }, result = "main.py" },
   { text = "Done." },
 ]
-
-after = "echo"              # when the turns are used up: echo, repeat, persona, skip or silence
 """
 
 from __future__ import annotations
@@ -61,6 +61,16 @@ EXTRAS: dict[str, set[str]] = {
     "flood": {"stream"},
     "grandchild": {"seconds"},
 }
+NUMBER, TEXT = (int, float), str
+TYPES: dict[str, type | tuple[type, ...]] = {
+    "text": TEXT, "think": TEXT, "tool": TEXT, "mention": TEXT, "print": TEXT, "stderr": TEXT, "skip": (bool, str),
+    "wait": NUMBER, "transcript": (bool, int, float), "keyword": int, "crash": int, "exit": int, "compact": int,
+    "flood": int, "memory": int, "seconds": NUMBER, "retry_delay": NUMBER, "resets_in": NUMBER, "value": NUMBER,
+    "result": TEXT, "speed": NUMBER, "input": dict, "error": (str, bool), "kind": TEXT, "stream": TEXT, "times": int,
+    "usage": dict, "steps": list, "say": (str, list), "turn": list, "start": dict, "after": TEXT,
+}  # fmt: skip
+"""What a value has to be; a step's own value and what else it takes."""
+CHOICES = {"stop": ("max_tokens", "refusal"), "stream": ("stdout", "stderr"), "keyword": (1, 2, True)}
 TURN_KEYS = {"steps", "speed", "usage", "say"}
 USAGE_KEYS = {"input", "cached", "created", "output"}
 AFTER = ("echo", "repeat", "persona", "skip", "silence")
@@ -116,19 +126,25 @@ def check(raw: Any, where: str, errors: dict[str, Any]) -> Scenario:
     return Scenario(turns, after, raw.get("start"))
 
 
-def _known(table: Any, keys: set[str], where: str) -> None:
+def _known(table: Any, keys: set[str], where: str, types: dict[str, Any] = TYPES) -> None:
     if not isinstance(table, dict):
         raise BadScenario(f"{where}: expected a table, found {table!r}")
     for key in table:
         if key not in keys:
             raise BadScenario(f"{where}: unknown key {key!r}, expected one of {', '.join(sorted(keys))}")
+        kinds = types.get(key, object)
+        if not isinstance(table[key], kinds):
+            names = " or ".join(kind.__name__ for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+            raise BadScenario(f"{where}: {key} is {table[key]!r}, expected {names}")
+        if key in CHOICES and table[key] not in CHOICES[key]:
+            raise BadScenario(f"{where}: {key} is {table[key]!r}, expected one of {', '.join(map(str, CHOICES[key]))}")
 
 
 def _turn(raw: Any, where: str, errors: dict[str, Any]) -> Turn:
     _known(raw, TURN_KEYS, where)
-    _known(raw.get("usage", {}), USAGE_KEYS, f"{where}: usage")
+    _known(raw.get("usage", {}), USAGE_KEYS, f"{where}: usage", dict.fromkeys(USAGE_KEYS, int))
     say = raw.get("say", [])
-    steps = [Step("text", text) for text in ([say] if isinstance(say, str) else say)]
+    steps = [_step({"text": text}, f"{where}: say", errors) for text in ([say] if isinstance(say, str) else say)]
     for number, step in enumerate(raw.get("steps", []), 1):
         steps.append(_step(step, f"{where}: step {number}", errors))
     if not steps:

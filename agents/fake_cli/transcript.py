@@ -17,7 +17,11 @@ JUNK = {"type": "attachment", "isSidechain": False, "attachment": {"type": "envi
 
 
 def dumps(line: Line) -> bytes:
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    text = json.dumps(line, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode()
+    except UnicodeEncodeError:  # half a character from the prompt: as in JavaScript, a replacement is written
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
 
 
 def projects_folder() -> str:
@@ -124,8 +128,9 @@ class Past:
         self.unanswered: str | None = None
         self.turns = 0
 
-    def add(self, prompt: str, answer: str) -> None:
-        self.exchanges.append((prompt, answer))
+    def add(self, prompt: str, answer: str, keep: bool = True) -> None:
+        if keep:
+            self.exchanges.append((prompt, answer))
         self.letters += len(prompt) + len(answer)
 
 
@@ -137,39 +142,60 @@ def text_of(content: Any) -> str:
 
 def read(path: str) -> Past:
     """Rebuild a session's past, leaving out lines that cannot be read, as the real one does."""
-    past = Past()
-    prompt, asks, answer = "", list[str](), list[str]()
+    reader = _Reader()
     with open(path, "rb") as file:
         for raw in file:
             try:
-                line = json.loads(raw)
-                kind, uuid = line["type"], line.get("uuid")
-            except (ValueError, KeyError, TypeError):
+                reader.take(json.loads(raw))
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
-            if uuid and not line.get("isSidechain"):
-                past.last_uuid = uuid
-            if kind == "user" and "turnPosition" in line:
-                prompt, answer = text_of(line["message"]["content"]), []
-                asks = line.get("mergedSendUuids") or [uuid]
-                past.unanswered = uuid
-                past.turns += 1
-            elif kind == "user" and text_of(line["message"]["content"]).startswith("[Request interrupted"):
-                past.answered.update(asks)
-                past.unanswered = None
-                past.add(prompt, "".join(answer))
-            elif kind == "attachment" and "source_uuid" in line["attachment"]:
-                asks = [*asks, line["attachment"]["source_uuid"]]
-            elif kind == "assistant" and not line.get("isSidechain"):
-                message = line["message"]
-                if message["model"] == "<synthetic>":
-                    past.unanswered = None
-                    past.answered.update(asks if line.get("isApiErrorMessage") else [])
-                    continue
-                answer.append(text_of(message["content"]))
-                if message["stop_reason"] == "end_turn" and past.unanswered is not None:
-                    past.unanswered = None
-                    past.answered.update(asks)
-                    past.add(prompt, "")
-                if past.unanswered is None and past.exchanges:
-                    past.exchanges[-1] = (prompt, "".join(answer))
-    return past
+    return reader.past
+
+
+class _Reader:
+    """Takes the lines of a transcript one by one."""
+
+    def __init__(self) -> None:
+        self.past = Past()
+        self._prompt = ""
+        self._asks: list[str] = []
+        self._answer: list[str] = []
+
+    def take(self, line: Line) -> None:
+        kind, uuid = line["type"], line.get("uuid")
+        if uuid and not line.get("isSidechain"):
+            self.past.last_uuid = uuid
+        if kind == "user":
+            self._user(line, uuid)
+        elif kind == "attachment" and "source_uuid" in line["attachment"]:
+            self._asks = [*self._asks, line["attachment"]["source_uuid"]]
+        elif kind == "assistant" and not line.get("isSidechain"):
+            self._assistant(line)
+
+    def _user(self, line: Line, uuid: Any) -> None:
+        text = text_of(line["message"]["content"])
+        if "turnPosition" in line:
+            self._prompt, self._answer = text, []
+            self._asks = line.get("mergedSendUuids") or [uuid]
+            self.past.unanswered = uuid
+            self.past.turns += 1
+        elif text.startswith("[Request interrupted"):
+            self._end()
+
+    def _assistant(self, line: Line) -> None:
+        message = line["message"]
+        if message["model"] == "<synthetic>":
+            if line.get("isApiErrorMessage"):
+                self._end()
+            return
+        self._answer.append(text_of(message["content"]))
+        if message["stop_reason"] == "end_turn":
+            if self.past.unanswered is not None:
+                self._end()
+            elif self.past.exchanges:
+                self.past.exchanges[-1] = (self._prompt, "".join(self._answer))
+
+    def _end(self) -> None:
+        self.past.unanswered = None
+        self.past.answered.update(self._asks)
+        self.past.add(self._prompt, "".join(self._answer))

@@ -118,7 +118,7 @@ class Performance:
         past.answered.update(self.ask_ids)
         for ask_id in self.ask_ids:
             self.app.print(self.lines.lifecycle(ask_id, "cancelled" if self.failed else "completed"))
-        past.add(self.text, self.answer or "")
+        past.add(self.text, self.answer or "", keep=self.app.remembers)
         self.app.total.add(self._usage)
 
     def _result(self, **fields: Any) -> None:
@@ -358,8 +358,7 @@ class Performance:
         self.app.pause(float(1 << 30))
 
     def _do_ignore_term(self, _: Any) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
+        ignore_signals()
 
     def _do_grandchild(self, kind: str, seconds: float = 3600) -> None:
         import subprocess  # here, because it costs a megabyte
@@ -381,7 +380,12 @@ class Performance:
             self._late = float(when)
 
     def _do_extra_result(self, _: Any) -> None:
-        fields: Line = {"stop_reason": "end_turn", "terminal_reason": "completed", "text": "Nobody asked for this."}
+        """A whole turn of a background task: words and a result that answer nobody's prompt."""
+        text, uuid, at, message_id = "Nobody asked for this.", new_id(), timestamp(), new_token("msg")
+        block, request = {"type": "text", "text": text}, new_token("req")
+        self.app.print(self.lines.assistant(message_id, block, Usage(), uuid, at, request))
+        self._chain(self.written.assistant(None, message_id, block, Usage(), "end_turn", uuid, at, request, 0))
+        fields: Line = {"stop_reason": "end_turn", "terminal_reason": "completed", "text": text}
         line = self.lines.result(turn=Usage(), total=self.app.total, num_turns=1, index=99, ms=1, **fields)
         self.app.print(line | {"origin": {"kind": "task-notification"}})
 
@@ -410,3 +414,8 @@ def pieces(text: str) -> list[str]:
         found.append(text[start:end])
         start = end
     return found or [""]
+
+
+def ignore_signals() -> None:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)

@@ -157,6 +157,7 @@ class Talk:
         self.screen.begin(speaker.person)
         outcome = await self.driven[speaker.person.name].ask(new_ask_id(), prompt)
         if outcome.status != "answered":
+            self.screen.end("")
             raise AgentError(f"{speaker.person.name} did not answer: {outcome.detail}.")
         said = speech.read(outcome.text, self.keyword)
         self.screen.end("(skips)" if said.skips else said.text)

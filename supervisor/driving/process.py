@@ -46,14 +46,19 @@ class CappedLog:
 
     def write(self, data: bytes) -> None:
         self._last = (self._last + data)[-4096:]
-        if self._size + len(data) > self._cap:
-            os.close(self._fd)
-            os.replace(self.path, self.path.with_suffix(self.path.suffix + ".1"))
-            self._open()
         data = data[-self._cap :]
-        with contextlib.suppress(OSError):  # a full disk must not stop the agent; its stderr is the least of its words
+        with contextlib.suppress(OSError):  # a full disk or a lost file must not stop the agent
+            if self._size + len(data) > self._cap:
+                self._turn_over()
             os.write(self._fd, data)
         self._size += len(data)
+
+    def _turn_over(self) -> None:
+        with contextlib.suppress(OSError):
+            os.replace(self.path, self.path.with_suffix(self.path.suffix + ".1"))
+        old = self._fd
+        self._open()
+        os.close(old)
 
     def close(self) -> None:
         os.close(self._fd)
@@ -91,6 +96,7 @@ class AgentProcess:
         self.exited = trio.Event()
         """The process is gone, everything it printed was heard, and nothing of its tree is left."""
         self.status: int | None = None
+        self._known: dict[int, float] = {}  # descendants seen before the end, by pid and time of birth
         self.leftover = 0
 
     @property
@@ -137,7 +143,7 @@ class AgentProcess:
     async def _bury(self) -> None:
         """Whatever is left of the tree goes, and the pipes are closed."""
         assert self._process is not None
-        self.leftover = await trio.to_thread.run_sync(tree.kill, self._process.pid, self._mark)
+        self.leftover = await trio.to_thread.run_sync(tree.kill, self._process.pid, self._mark, self._known)
         self.status = await self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
@@ -175,6 +181,9 @@ class AgentProcess:
     async def stop(self, *, close_grace: float, term_grace: float) -> None:
         """Ask ever less politely: close stdin, then TERM, then KILL; returns when nothing is left."""
         assert self._process is not None
+        if self.exited.is_set():
+            return
+        self._known = await trio.to_thread.run_sync(tree.descendants, self._process.pid)
         if self._process.stdin is not None:
             await trio.aclose_forcefully(self._process.stdin)
         with trio.move_on_after(close_grace):

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_START = re.compile(r'\{\s*"')
+_ANY_START = re.compile(r'\{\s*"')
 _JSON = json.JSONDecoder(strict=False)
 _WORK = 64 << 20
+"""How many characters may be looked at in vain before only likely beginnings are tried."""
 
 
 class Salvage(NamedTuple):
@@ -25,8 +26,16 @@ class Salvage(NamedTuple):
     lost: list[tuple[int, int, str]]
 
 
-def salvage(line: bytes, is_record: Callable[[dict[str, Any]], bool]) -> Salvage:
-    """Find the whole records in a line that is not one; `is_record` tells them from the objects inside a torn one."""
+def salvage(
+    line: bytes, is_record: Callable[[dict[str, Any]], bool], first_keys: tuple[str, ...] = ("type",)
+) -> Salvage:
+    """Find the whole records in a line that is not one.
+
+    `is_record` tells them from the objects inside a torn one; `first_keys` are how records usually begin.
+    """
+    keys = "|".join(re.escape(key) for key in first_keys)
+    likely = re.compile(rf'\{{\s*"(?:{keys})"')
+    starts = _ANY_START
     text = line.decode("latin-1")
     records: list[tuple[int, bytes]] = []
     lost: list[tuple[int, int, str]] = []
@@ -38,12 +47,14 @@ def salvage(line: bytes, is_record: Callable[[dict[str, Any]], bool]) -> Salvage
             reason = "a run of NUL bytes" if not stretch.strip(b"\0 \t\r") else "not a whole record"
             lost.append((kept, upto - kept, reason))
 
-    while (found := _START.search(text, place)) and work <= _WORK + 4 * len(line):
+    while (found := starts.search(text, place)) and work <= 16 * _WORK:
+        if work > _WORK:
+            starts = likely
         start = found.start()
         try:
             value, end = _JSON.raw_decode(text, start)
         except json.JSONDecodeError as error:
-            work += error.pos - start
+            work += error.pos  # the exception counts its lines from the very beginning
             place = start + 1
             continue
         except RecursionError:

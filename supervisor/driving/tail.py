@@ -55,16 +55,17 @@ class Tail:
         self._position = 0
         self._before = b""
         self._complained = ""
+        self._last: Bookmark | None = None
 
     @property
     def path(self) -> Path | None:
-        """The file that is being read, once it was found."""
-        return self._path if self._fd is not None else None
+        """The file that is or was being read, once it was found."""
+        return self._path if self._fd is not None or self._last is not None else None
 
     def bookmark(self) -> Bookmark:
         offset = self._transcript.offset
         if self._fd is None:
-            return self._bookmark or Bookmark()
+            return self._last or self._bookmark or Bookmark()
         start = max(0, offset - PRINT)
         return Bookmark(offset, os.pread(self._fd, offset - start, start))
 
@@ -87,6 +88,7 @@ class Tail:
 
     def close(self) -> None:
         if self._fd is not None:
+            self._last = self.bookmark()
             os.close(self._fd)
             self._fd = None
 
@@ -94,17 +96,19 @@ class Tail:
         """Take in at most one chunk; true if there may be more."""
         try:
             self._look()
+            return self._fd is not None and self._read_chunk() == CHUNK
         except OSError as error:
             self._complain(f"the transcript cannot be read: {error.strerror or error}")
             return False
-        if self._fd is None:
-            return False
+
+    def _read_chunk(self) -> int:
+        assert self._fd is not None
         data = os.pread(self._fd, CHUNK, self._position)
         self._position += len(data)
         self._before = (self._before + data)[-PRINT:]
         for record in self._transcript.feed(data):
             self._sink(record)
-        return len(data) == CHUNK
+        return len(data)
 
     # -- the file under the name ----------------------------------------------------------------------------------
 
@@ -129,7 +133,8 @@ class Tail:
             return
         here = os.fstat(self._fd)
         if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
-            self._drain()
+            while self._read_chunk():
+                pass
             self.close()
             self._open()
             self._begin_anew("the transcript was replaced by another file")
@@ -153,13 +158,6 @@ class Tail:
     def _same(self, offset: int, before: bytes) -> bool:
         assert self._fd is not None
         return os.pread(self._fd, len(before), offset - len(before)) == before
-
-    def _drain(self) -> None:
-        assert self._fd is not None
-        while data := os.pread(self._fd, CHUNK, self._position):
-            self._position += len(data)
-            for record in self._transcript.feed(data):
-                self._sink(record)
 
     def _begin_anew(self, why: str) -> None:
         self._position, self._before = 0, b""

@@ -49,7 +49,7 @@ def decode(decoder: Decoder, line: Line) -> list[AnyRecord]:
         return decoder.decode(data, line.offset)
     except UNREADABLE:
         pass
-    saved = salvage(data, decoder.is_record)
+    saved = salvage(data, decoder.is_record, decoder.first_keys)
     found: list[tuple[int, list[AnyRecord]]] = []
     for place, record in saved.records:
         try:

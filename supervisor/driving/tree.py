@@ -1,7 +1,8 @@
 """Whole process trees: finding them, ending them, and what they use.
 
-A process belongs to an agent if it descends from the agent's process, is in its group, or carries the agent's mark in
-its environment; the last finds what was daemonised and left both.
+A process belongs to an agent if it is in the group of the agent's process, carries the agent's mark in its environment,
+or was seen to descend from it when the stop began. The mark finds what was daemonised; only a process that has thrown
+away its environment, left the session, and outlives a CLI that ended by itself can slip through.
 """
 
 from __future__ import annotations
@@ -22,9 +23,29 @@ if TYPE_CHECKING:
 ROUNDS, ROUND_SECONDS = 200, 0.01
 
 
-def members(group: int, mark: str) -> list[int]:
-    """Every living process that is in the group or carries the mark, wherever it has moved to."""
-    return [pid for pid in psutil.pids() if _belongs(pid, group, mark) and not _ended(pid)]
+def descendants(pid: int) -> dict[int, float]:
+    """What descends from a process now, by pid and time of birth."""
+    found = {}
+    with contextlib.suppress(psutil.Error):
+        for child in psutil.Process(pid).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                found[child.pid] = child.create_time()
+    return found
+
+
+def members(group: int, mark: str, known: Mapping[int, float] | None = None) -> list[int]:
+    """Every living process that is in the group, carries the mark or is known, wherever it has moved to."""
+    known = known or {}
+    return [
+        pid for pid in psutil.pids() if not _ended(pid) and (_belongs(pid, group, mark) or _is(pid, known.get(pid)))
+    ]
+
+
+def _is(pid: int, born: float | None) -> bool:
+    """Whether it is still that process, and not another one with its number."""
+    with contextlib.suppress(psutil.Error):
+        return born is not None and psutil.Process(pid).create_time() == born
+    return False
 
 
 def _belongs(pid: int, group: int, mark: str) -> bool:
@@ -49,21 +70,22 @@ def signal_group(group: int, number: signal.Signals) -> None:
         os.killpg(group, number)
 
 
-def kill(group: int, mark: str) -> int:
-    """End the group and everything that carries the mark; returns how many processes are left, which should be none.
+def kill(group: int, mark: str, known: Mapping[int, float] | None = None) -> int:
+    """End the group, what carries the mark and what is known; returns how many are left, which should be none.
 
     Blocks for up to two seconds: call it in a thread. The ends are not waited for with `waitpid`, which would take the
     exit status away from whoever owns the child.
     """
+    known = {**(known or {}), **descendants(group)}
     for _ in range(ROUNDS):
-        left = members(group, mark)
+        left = members(group, mark, known)
         if not left:
             return 0
         for pid in left:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(ROUND_SECONDS)
-    return len(members(group, mark))
+    return len(members(group, mark, known))
 
 
 class Figures(NamedTuple):

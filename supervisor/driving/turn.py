@@ -27,7 +27,7 @@ from supervisor.records import (
     TurnEnd,
 )
 
-Status = Literal["answered", "failed", "interrupted", "exited", "silent", "unread"]
+Status = Literal["answered", "failed", "interrupted", "exited", "silent", "unread", "repeated"]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +57,7 @@ class Turn:
     ) -> None:
         self.ask_id = ask_id
         self.seen = seen
+        self._started = False
         self._begun = now
         self._last = now
         self._settle = settle
@@ -65,6 +66,7 @@ class Turn:
         self._printed: dict[str, list[Text]] = {}
         self._unclaimed: deque[Text | ToolUse | MessageEnd] = deque(maxlen=1000)
         self._messages: set[str] = set()
+        self._foreign: set[str] = set()
         self._announced: set[str] = set()
         self._arrived: set[str] = set()
         self._ended = False
@@ -79,6 +81,11 @@ class Turn:
     @property
     def last_activity(self) -> float:
         return self._last
+
+    @property
+    def begun(self) -> bool:
+        """The CLI has taken the prompt up; an interrupt before that would be lost."""
+        return self._started or self.seen
 
     @property
     def expects_transcript(self) -> bool:
@@ -96,6 +103,8 @@ class Turn:
             self._unclaimed.append(record)
 
     def _take(self, record: AnyRecord) -> None:
+        if getattr(record, "message_id", None) in self._foreign:
+            return
         if record.uuid:
             self._arrived.add(record.uuid)
         match record:
@@ -118,19 +127,39 @@ class Turn:
             self._unclaimed.remove(record)
             self._take(record)
 
+    def touch(self, now: float) -> None:
+        """Something came from the process, whatever it means."""
+        self._last = now
+
     def from_stdout(self, record: AnyRecord, now: float) -> None:
+        """What is printed before our prompt was taken up belongs to another turn."""
         self._last = now
         match record:
+            case PromptTaken(state="started") if self.ask_id in record.ask_ids:
+                self._started = True
+            case Text() | Failure() if not self.begun:
+                pass
             case Text():
                 self._printed.setdefault(record.message_id, []).append(record)
                 self._announced.add(record.uuid)
                 self._claim(record.message_id)
             case Failure():
                 self._printed_failure = record
-            case PromptTaken(state="completed") if self.ask_id in record.ask_ids:
+            case PromptTaken(state="completed") if not self._started and self.ask_id in record.ask_ids:
                 self._completed_at = now
             case TurnEnd() if self._is_mine(record):
                 self._result, self._result_at = record, now
+            case TurnEnd():
+                self._disown(record)
+
+    def _disown(self, end: TurnEnd) -> None:
+        """Another turn ended: the words that it names as its answer were not ours."""
+        for message_id, texts in list(self._printed.items()):
+            if texts[-1].text == end.text:
+                self._foreign.add(message_id)
+                self._announced -= {text.uuid for text in texts}
+                del self._printed[message_id]
+                self._ended = self._ended and self._written.pop(message_id, None) is None
 
     def _is_mine(self, end: TurnEnd) -> bool:
         """A result that names prompts is for those; one that names none is ours if it fits what was said."""
@@ -158,7 +187,7 @@ class Turn:
         if settled and now - self._last >= self._settle:
             return self._outcome("transcript", now)
         if self._completed_at is not None and now - self._completed_at >= self._wait:
-            return self._outcome("stdout", now)
+            return self._make("repeated", "stdout", now, "the CLI had answered this very prompt before")
         return None
 
     def next_look(self, now: float) -> float:
@@ -168,6 +197,10 @@ class Turn:
         if self._completed_at is not None:
             return self._completed_at + self._wait
         return self._last + self._settle if self._ended or self._failure or self._interrupted else now + 3600
+
+    def unwritten(self) -> list[Text]:
+        """What was printed in this turn and did not arrive in the transcript."""
+        return [text for texts in self._printed.values() for text in texts if text.uuid not in self._arrived]
 
     def give_up(self, status: Status, signal: Signal, now: float, detail: str) -> Outcome:
         return self._make(status, signal, now, detail)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,6 +16,7 @@ from support import QUICK, alive, asking, driven, eventually, launch, new_ask_id
 
 from supervisor.driving.agent import DrivenAgent
 from supervisor.driving.backends import backend
+from supervisor.driving.backends.fake import Fake
 from supervisor.driving.watcher import Watcher
 from supervisor.errors import AgentBusy, AgentStopped, AskRepeated, CannotStart, ConfigError, PromptTooLarge
 from supervisor.records import (
@@ -21,6 +24,7 @@ from supervisor.records import (
     Damage,
     Delta,
     MessageEnd,
+    Note,
     PromptSeen,
     PromptTaken,
     RateLimit,
@@ -33,9 +37,8 @@ from supervisor.records import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from supervisor.driving.agent import Limits
+    from supervisor.driving.backends.base import Launch
     from supervisor.driving.turn import Outcome
     from supervisor.records import AnyRecord
 
@@ -154,13 +157,125 @@ async def test_cancelling_in_mid_turn_leaves_nothing(folder: Path) -> None:
     assert not alive(pid)
 
 
-async def test_a_cancelled_ask_leaves_the_agent_usable(folder: Path) -> None:
-    scenario = toml_file(folder.parent / "s.toml", turns("{ wait = 0.2 }, { text = 'late' }"))
+async def test_a_cancelled_ask_is_over_before_the_next_begins(folder: Path) -> None:
+    """E4: the turn is interrupted, and its words are not put into the next one's mouth."""
+    for steps in ('{ wait = 0.5 }, { text = "FIRST" }', '{ tool = "Bash", seconds = 0.5 }, { text = "FIRST" }'):
+        scenario = toml_file(folder.parent / "s.toml", turns(steps))
+        async with driven(launch(folder, scenario)) as it:
+            with trio.move_on_after(0.1):
+                await it.agent.ask(new_ask_id(), "one")
+            outcome = await it.agent.ask(new_ask_id(), "two")
+            assert (outcome.status, outcome.texts) == ("answered", ("echo: two",))
+
+
+async def test_an_ask_cancelled_in_mid_write_does_not_spoil_the_next(folder: Path) -> None:
+    """C1: half a line on stdin would be glued to the next prompt."""
+    async with driven(launch(folder, toml_file(folder.parent / "s.toml", turns('{ text = "one" }')))) as it:
+        pid = it.agent.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        with trio.move_on_after(0.2):
+            await it.agent.ask(new_ask_id(), "A" * 1_000_000)
+        os.kill(pid, signal.SIGCONT)
+        outcome = await it.agent.ask(new_ask_id(), "two")
+        assert (outcome.status, outcome.text) == ("answered", "echo: two")
+
+
+async def test_a_bookmark_is_good_after_the_stop(folder: Path) -> None:
+    """E6: the natural moment to ask for it."""
+    what = launch(folder, toml_file(folder.parent / "s.toml", turns()))
+    async with driven(what) as it:
+        await it.agent.ask(new_ask_id(), "first")
+        await it.agent.stop()
+        mark = it.agent.bookmark()
+        assert mark.offset > 0
+        assert it.agent.transcript_path is not None
+    async with driven(what, bookmark=mark) as it:
+        await it.agent.ask(new_ask_id(), "second")
+        assert texts(it.records) == ["echo: second"]
+
+
+@pytest.mark.parametrize("what", ["pid", "interrupt", "ask", "stop"])
+async def test_anything_may_happen_while_it_is_started_again(folder: Path, what: str) -> None:
+    """C1: in the middle of a restart nothing is assumed about a process that is not there yet."""
+    scenario = toml_file(folder.parent / "s.toml", turns('{ wait = 0.3 }, { text = "one" }', after="repeat"))
     async with driven(launch(folder, scenario)) as it:
-        with trio.move_on_after(0.05):
-            await it.agent.ask(new_ask_id(), "go")
-        await eventually(lambda: texts(it.records) == ["late"])
-        assert (await it.agent.ask(new_ask_id(), "again")).text == "echo: again"
+        await it.agent.ask(new_ask_id(), "first")
+        assert it.agent.pid is not None
+        os.kill(it.agent.pid, signal.SIGKILL)
+        await eventually(lambda: it.agent.pid is None)
+        for checkpoints in range(1, 12):
+            outcomes: list[Outcome] = []
+
+            async def ask(outcomes: list[Outcome]) -> None:
+                with contextlib.suppress(AgentStopped):
+                    outcomes.append(await it.agent.ask(new_ask_id(), "again"))
+
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ask, outcomes)
+                await eventually(lambda: it.agent._job)
+                for _ in range(checkpoints):
+                    await trio.lowlevel.checkpoint()
+                if what == "pid":
+                    assert it.agent.pid is None or it.agent.pid > 0
+                elif what == "interrupt":
+                    await it.agent.interrupt()
+                elif what == "ask":
+                    with pytest.raises(AgentBusy):
+                        await it.agent.ask(new_ask_id(), "me too")
+                else:
+                    await it.agent.stop()
+            if what == "stop":
+                return
+            assert outcomes[0].status == ("interrupted" if what == "interrupt" else "answered")
+            assert it.agent.pid is not None
+            os.kill(it.agent.pid, signal.SIGKILL)
+            await eventually(lambda: it.agent.pid is None)
+
+
+async def test_stop_and_ask_without_run(folder: Path) -> None:
+    """C2: neither hangs."""
+    agent = DrivenAgent(backend("fake"), launch(folder), Watcher(), lambda _: None)
+    with trio.fail_after(5):
+        with pytest.raises(AgentStopped, match="is not running"):
+            await agent.ask(new_ask_id(), "hello")
+        await agent.stop()
+        await agent.stop()
+
+
+async def test_an_asker_outlives_the_agent(folder: Path) -> None:
+    """C2: when the agent's owner is cancelled, whoever waits elsewhere hears of it."""
+    scenario = toml_file(folder.parent / "s.toml", turns("{ silence = true }"))
+    outcomes: list[Outcome] = []
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            watcher = Watcher()
+            await nursery.start(watcher.run)
+            agent = DrivenAgent(backend("fake"), launch(folder, scenario), watcher, lambda _: None, limits=QUICK)
+
+            async def ask() -> None:
+                outcomes.append(await agent.ask(new_ask_id(), "go"))
+                with pytest.raises(AgentStopped):
+                    await agent.ask(new_ask_id(), "and again")
+                nursery.cancel_scope.cancel()
+
+            async with trio.open_nursery() as owner:
+                await owner.start(agent.run)
+                nursery.start_soon(ask)
+                await eventually(lambda: agent._job)
+                owner.cancel_scope.cancel()
+    assert outcomes[0].status == "interrupted"
+
+
+async def test_a_stop_is_not_called_a_crash(folder: Path) -> None:
+    """C2: a CLI that cannot even react is killed, on purpose."""
+    scenario = toml_file(folder.parent / "s.toml", turns("{ silence = true }"))
+    async with driven(launch(folder, scenario)) as it, asking(it) as outcomes:
+        assert it.agent.pid is not None
+        os.kill(it.agent.pid, signal.SIGSTOP)
+        await it.agent.stop()
+        await eventually(lambda: outcomes)
+        assert (outcomes[0].status, outcomes[0].signal) in [("interrupted", "stop"), ("interrupted", "watchdog")]
 
 
 # -- what fails ---------------------------------------------------------------------------------------------------
@@ -351,6 +466,44 @@ async def test_a_result_without_a_transcript_line(folder: Path) -> None:
     assert (outcome.text, outcome.signal) == ("only printed", "stdout")
 
 
+async def test_a_transcript_that_never_appears(folder: Path) -> None:
+    """E4: one note that says so, and the words come as records all the same, once."""
+    elsewhere = folder.parent / "elsewhere"
+    what = launch(folder, toml_file(folder.parent / "s.toml", turns()), environment={"FAKE_CLI_X": "1"})
+    backend_with_wrong_folder = WrongFolder()
+    with trio.fail_after(20):
+        async with trio.open_nursery() as nursery:
+            watcher, records = Watcher(), list["AnyRecord"]()
+            await nursery.start(watcher.run)
+            agent = DrivenAgent(backend_with_wrong_folder, what, watcher, records.append, limits=QUICK)
+            await nursery.start(agent.run)
+            outcome = await agent.ask(new_ask_id(), "hello")
+            assert (outcome.text, outcome.signal) == ("echo: hello", "stdout")
+            await agent.stop()
+            nursery.cancel_scope.cancel()
+    assert texts(records) == ["echo: hello"]
+    assert [r.text for r in records if isinstance(r, Note)] == [
+        f"there is no transcript below {elsewhere}; what was printed is used instead"
+    ]
+
+
+class WrongFolder(Fake):
+    """Looks for the transcript where it never is."""
+
+    def watched(self, launch: Launch, environment: dict[str, str]) -> Path:
+        return Path(launch.folder).parent / "elsewhere"
+
+
+async def test_a_transcript_that_comes_long_after_the_result(folder: Path) -> None:
+    """E4: what was told from stdout is not told again when it is written after all."""
+    limits = msgspec.structs.replace(QUICK, transcript_wait=0.1)
+    scenario = toml_file(folder.parent / "s.toml", turns('{ transcript = 0.5 }, { text = "late" }'))
+    async with driven(launch(folder, scenario), limits=limits) as it:
+        assert (await it.agent.ask(new_ask_id(), "hello")).signal == "stdout"
+        assert (await it.agent.ask(new_ask_id(), "again")).text == "echo: again"
+        assert texts(it.records) == ["late", "echo: again"]
+
+
 async def test_a_transcript_that_comes_after_the_result(folder: Path) -> None:
     """E4: it is waited for."""
     outcome = await one_turn(folder, '{ transcript = 0.15 }, { text = "late" }')
@@ -367,7 +520,7 @@ async def test_a_second_result_that_nobody_asked_for(folder: Path) -> None:
 
 async def test_output_that_is_not_json(folder: Path) -> None:
     """A word of what came, and the turn goes on."""
-    steps = "{ print = 'Warning: something' }, { print = '{\"type\": 17}' }, { text = 'fine' }"
+    steps = "{ print = 'Warning: something' }, { print = '[1, 2]' }, { print = '{\"type\": 17}' }, { text = 'fine' }"
     async with driven(launch(folder, toml_file(folder.parent / "s.toml", turns(steps)))) as it:
         assert (await it.agent.ask(new_ask_id(), "one")).text == "fine"
         damage = it.of(Damage)
@@ -399,7 +552,8 @@ async def test_a_grandchild_is_gone_after_a_crash(folder: Path) -> None:
 
 
 async def test_one_that_ignores_term(folder: Path) -> None:
-    scenario = turns(start="ignore_term = true", after="silence")
+    """C2: and everything else as well, so that only KILL is left."""
+    scenario = turns("{ ignore_term = true }, { hang = true }")
     what = launch(folder, toml_file(folder.parent / "s.toml", scenario))
     async with driven(what) as it, asking(it):
         pid = it.agent.pid
@@ -450,6 +604,45 @@ async def test_a_cli_that_never_says_anything(folder: Path) -> None:
     limits = msgspec.structs.replace(QUICK, start=0.2, starts=2)
     message = await refused(folder, limits, command=(sys.executable, "-c", "import time; time.sleep(600)"))
     assert message.endswith("did not come up: it said nothing for 0.2 s")
+
+
+async def test_a_cli_that_closes_its_stdin(folder: Path) -> None:
+    """It cannot be spoken to; nothing hangs."""
+    limits = msgspec.structs.replace(QUICK, start=0.3, starts=2)
+    code = "import os, time; os.close(0); time.sleep(600)"
+    with trio.fail_after(15):
+        message = await refused(folder, limits, command=(sys.executable, "-c", code))
+    assert "it closed its stdin" in message or "it said nothing" in message
+
+
+async def test_a_folder_that_cannot_be_used(folder: Path) -> None:
+    (folder.parent / "file").write_text("x")
+    assert "cannot be used: Not a directory" in await refused(folder.parent / "file" / "agent")
+
+
+async def test_a_stop_while_it_starts(folder: Path) -> None:
+    """C2: a mute CLI is not waited for."""
+    what = launch(folder, command=(sys.executable, "-c", "import time; time.sleep(600)"))
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            watcher = Watcher()
+            await nursery.start(watcher.run)
+            limits = msgspec.structs.replace(QUICK, start=60)
+            agent = DrivenAgent(backend("fake"), what, watcher, lambda _: None, limits=limits)
+
+            async def run() -> None:
+                with pytest.raises(AgentStopped):
+                    await agent.run()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(run)
+            await eventually(lambda: agent.pid)
+            await agent.stop()
+
+
+async def test_instructions_that_look_like_a_flag(folder: Path) -> None:
+    async with driven(launch(folder, instructions="-x --help")) as it:
+        assert (await it.agent.ask(new_ask_id(), "hello")).status == "answered"
 
 
 async def test_a_cli_that_is_something_else(folder: Path) -> None:
@@ -514,7 +707,7 @@ async def test_an_ask_that_an_earlier_process_answered(folder: Path) -> None:
         mark = it.agent.bookmark()
     async with driven(what, bookmark=mark) as it:
         outcome = await it.agent.ask(ask, "hello", seen=True)
-        assert (outcome.status, outcome.text) == ("answered", "")
+        assert (outcome.status, outcome.text) == ("repeated", "")
         assert texts(it.records) == []
 
 

@@ -78,6 +78,44 @@ def test_what_is_not_the_assistants_own_text_is_left_out() -> None:
     assert not [r for r in records if isinstance(r, PromptSeen)]
 
 
+@pytest.mark.parametrize(
+    "oddity",
+    [
+        {"apiErrorStatus": "overloaded"}, {"isMeta": "no"}, {"mergedSendUuids": 7}, {"error": 3},
+        {"message": {"id": "m", "model": None, "content": [{"type": "text", "text": "kept", "id": None}]}},
+        {"message": {"id": 7, "content": [17, {"type": "text", "text": "kept"}], "usage": "none"}},
+        {"message": {"content": "kept", "stop_reason": {}}},
+    ],
+)  # fmt: skip
+def test_an_odd_field_does_not_cost_the_line(oddity: dict[str, object]) -> None:
+    """E5: other versions differ: what can be understood is, the rest is passed over."""
+    line = assistant("kept") | oddity
+    assert [r.text for r in decode(line) if isinstance(r, Text)] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ['{"type":"progress","message":"some text","sessionId":"s"}', '{"type":7,"sessionId":"s"}', '{"type":"user"}',
+     '{"type":"assistant","message":{"content":17},"sessionId":"s"}'],
+)  # fmt: skip
+def test_a_line_that_means_nothing_to_us_is_nothing(line: str) -> None:
+    assert transcript()(line.encode() + b"\n") == []
+    assert output()(line.encode() + b"\n") == []
+
+
+def test_an_odd_result_is_still_the_end_of_the_turn() -> None:
+    line = '{"type":"result","subtype":"success","is_error":false,"result":"x","model":null,"total_cost_usd":"free"}'
+    (record,) = output()(line.encode() + b"\n")
+    assert isinstance(record, TurnEnd)
+
+
+@pytest.mark.parametrize("text", ["", "[Request interrupted by user]", "<command-name>x", "<local-command-stdout>"])
+def test_a_prompt_is_a_prompt_whatever_it_says(text: str) -> None:
+    """E6: the place that a prompt has in its turn tells it from the CLI's own notes."""
+    line = {"type": "user", "uuid": "u", "sessionId": "s", "turnPosition": {}, "message": {"content": text}}
+    assert [type(record) for record in decode(line)] == [PromptSeen]
+
+
 def test_usage_is_counted_once_a_message() -> None:
     """E5: every block of a message carries the same figures."""
     records = decode(assistant("a"), assistant("b"), assistant("c"))

@@ -158,6 +158,33 @@ async def test_a_flood_on_stderr_is_capped(folder: Path) -> None:
     assert "noise 19999" in case.log.last_line
 
 
+async def test_a_descendant_without_session_group_or_mark(folder: Path) -> None:
+    """C2: one that threw away its environment is known by its descent when the stop begins."""
+    code = """
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True, env={})
+print(child.pid, flush=True)
+sys.stdin.read()
+"""
+    case = Case(folder, code)
+    async with trio.open_nursery() as nursery:
+        process = await case.run(nursery)
+        (pid,) = await eventually(lambda: [int(text) for text in case.said])
+        await process.stop(close_grace=5, term_grace=1)
+    assert not alive(pid)
+    case.log.close()
+
+
+def test_a_log_that_was_taken_away(folder: Path) -> None:
+    """C2: it begins anew, and nobody is disturbed."""
+    log = CappedLog(folder / "stderr.log", 1000)
+    log.write(b"x" * 900)
+    (folder / "stderr.log").unlink()
+    log.write(b"y" * 900)
+    assert (folder / "stderr.log").read_bytes() == b"y" * 900
+    log.close()
+
+
 def test_last_words_carry_no_control_sequences(folder: Path) -> None:
     log = CappedLog(folder / "stderr.log")
     log.write(b"fine\n\x1b]52;c;aGk=\x07\x1b[31mred\x1b[0m\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -99,12 +100,14 @@ def test_a_line_above_the_limit_is_named_and_passed_over() -> None:
     assert texts(records) == ["alpha"]
 
 
-def test_an_unexpected_shape_is_damage_and_no_crash() -> None:
-    """Valid JSON of a shape that nobody has seen yet is reported and passed over."""
-    odd = b'{"type":"assistant","uuid":"u","sessionId":"s","message":{"content":17}}'
-    (damage, *_) = decode(odd + b"\n" + A + b"\n")
-    assert isinstance(damage, Damage)
-    assert "unexpected shape" in damage.reason
+@pytest.mark.parametrize(
+    "opening", [b'{"' * 200_000, b'{"a":' * 20_000, b'{"a":[' * 3000 + b'"' + b"y" * 1_000_000 + b'"']
+)
+def test_a_hostile_opening_costs_neither_time_nor_the_record(opening: bytes) -> None:
+    """E3: a hundred thousand beginnings that lead nowhere, and a whole record behind them."""
+    begun = time.process_time()
+    assert texts(Transcript(ClaudeTranscript()).feed(opening + A + b"\n")) == ["alpha"]
+    assert time.process_time() - begun < 5
 
 
 def _tear(data: bytes, n: int) -> bytes:

@@ -37,6 +37,7 @@ class Play:
 SEEN = PromptSeen(ask_ids=(ASK,), uuid=ASK)
 SAID = Text(text="hello", uuid="t1", message_id="m1")
 END = MessageEnd(uuid="t1", message_id="m1")
+TAKEN = PromptTaken(ask_ids=(ASK,), state="started")
 RESULT = TurnEnd(ask_ids=(ASK,), outcome="answered", text="hello")
 TOOL = ToolUse(tool="Bash", tool_id="x", summary="", uuid="t0", message_id="m0")
 
@@ -63,7 +64,7 @@ def test_the_transcript_is_waited_for() -> None:
 
 def test_a_transcript_that_keeps_silent_is_given_two_seconds() -> None:
     """E4: then what was printed counts, and the signal says so."""
-    play = Play().printed(SAID, RESULT)
+    play = Play().printed(TAKEN, SAID, RESULT)
     assert play.after(1.9) is None
     assert ended(play.after(0.2)) == ("answered", "stdout", "hello")
 
@@ -91,7 +92,10 @@ def test_words_before_our_prompt_do_not_count() -> None:
 
 def test_words_that_the_process_announced_are_ours_even_without_the_prompt() -> None:
     """E4, E6: a resent prompt is not written down again, and a truncated file has lost it; the message's id tells."""
-    for play in (Play().printed(SAID, RESULT).written(SAID, END), Play().written(SAID, END).printed(SAID, RESULT)):
+    for play in (
+        Play().printed(TAKEN, SAID, RESULT).written(SAID, END),
+        Play().written(SAID, END).printed(TAKEN, SAID, RESULT),
+    ):
         assert ended(play.after(0)) == ("answered", "transcript", "hello")
         assert not play.turn.seen
 
@@ -116,6 +120,36 @@ def test_a_result_for_somebody_else_is_not_ours(stray: TurnEnd) -> None:
     assert play.after(50) is None
 
 
+def test_words_printed_before_our_prompt_was_taken_up_are_not_ours() -> None:
+    """E4: a turn that was running already, or a background task's, says nothing in our name."""
+    earlier = Text(text="earlier", uuid="t0", message_id="m0")
+    play = Play().printed(earlier, TurnEnd(ask_ids=("other",), outcome="answered", text="earlier"))
+    play.printed(TAKEN, SAID).written(SEEN, SAID, END).printed(RESULT)
+    assert ended(play.after(0)) == ("answered", "transcript", "hello")
+
+
+def test_words_of_a_turn_in_between_are_disowned() -> None:
+    """E4: its own result names them, whichever of them came first."""
+    other = Text(text="background", uuid="t0", message_id="m0")
+    theirs = TurnEnd(outcome="answered", text="background", unasked=True)
+    before = Play().printed(TAKEN).written(SEEN, other, MessageEnd(message_id="m0")).printed(other, theirs)
+    after = Play().printed(TAKEN, other, theirs).written(SEEN, other, MessageEnd(message_id="m0"))
+    for play in (before, after):
+        assert play.after(5) is None
+        assert ended(play.printed(SAID).written(SAID, END).printed(RESULT).after(0)) == (
+            "answered",
+            "transcript",
+            "hello",
+        )
+
+
+def test_what_was_printed_and_not_written_is_known() -> None:
+    play = Play().printed(TAKEN, SAID, RESULT)
+    assert play.turn.unwritten() == [SAID]
+    play.written(SAID)
+    assert play.turn.unwritten() == []
+
+
 def test_a_result_without_ids_is_ours_if_it_fits() -> None:
     """E4: an error names no prompt, and an answer that repeats our text is ours."""
     assert ended(Play().written(SEEN, SAID, END).printed(SAID, TurnEnd(outcome="answered", text="hello")).after(0))
@@ -128,7 +162,9 @@ def test_a_result_without_ids_is_ours_if_it_fits() -> None:
 
 
 def test_a_failure_that_only_stdout_knows() -> None:
-    play = Play().printed(Failure(kind="billing", message="no credit"), TurnEnd(outcome="failed", text="no credit"))
+    play = Play().printed(
+        TAKEN, Failure(kind="billing", message="no credit"), TurnEnd(outcome="failed", text="no credit")
+    )
     outcome = play.after(2)
     assert ended(outcome) == ("failed", "stdout", "")
     assert outcome is not None
@@ -163,7 +199,7 @@ def test_a_prompt_that_was_answered_before() -> None:
     """E6: a CLI that knows the prompt says `completed` and nothing else; that ends the wait."""
     play = Play().printed(PromptTaken(ask_ids=(ASK,), state="completed"))
     assert play.after(1.9) is None
-    assert ended(play.after(0.2)) == ("answered", "stdout", "")
+    assert ended(play.after(0.2)) == ("repeated", "stdout", "")
 
 
 def test_texts_of_several_messages_are_kept_apart() -> None:

@@ -53,6 +53,10 @@ class Reply(NamedTuple):
 class Decoder(Protocol):
     """Lines of one transcript into records, in order; remembers what it must not give out twice."""
 
+    @property
+    def first_keys(self) -> tuple[str, ...]:
+        """How records usually begin: where to look for one in a damaged line."""
+
     def decode(self, line: bytes, offset: int) -> list[AnyRecord]:
         """Raises one of `UNREADABLE` where the line is not a whole record."""
 

@@ -32,7 +32,7 @@ class Claude:
         if launch.model:
             command += ["--model", launch.model]
         if launch.instructions:
-            command += ["--system-prompt", launch.instructions]
+            command.append(f"--system-prompt={launch.instructions}")  # it may begin with a dash
         return [*command, *launch.arguments]
 
     def environment(self, launch: Launch) -> dict[str, str]:

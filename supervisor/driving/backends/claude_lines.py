@@ -7,7 +7,7 @@ full of 50 kB attachments cheap to follow.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -35,6 +35,7 @@ from supervisor.records import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_T = TypeVar("_T", bound=msgspec.Struct)
 INTERRUPTED = "[Request interrupted by user"
 REMEMBERED = 10_000
 SUMMARY_LENGTH = 120
@@ -98,6 +99,7 @@ class _Line(msgspec.Struct, rename="camel"):
     is_compact_summary: bool | None = False
     message: _Message | None = None
     merged_send_uuids: list[str] | None = None
+    turn_position: Any = None
     is_api_error_message: bool | None = False
     api_error_status: int | None = None
     error: Any = None
@@ -164,10 +166,48 @@ class _Output(msgspec.Struct):
 
 _decode_line = msgspec.json.Decoder(_Line)
 _decode_output = msgspec.json.Decoder(_Output)
+_NESTED: dict[str, type[msgspec.Struct]] = {
+    "message": _Message,
+    "usage": _Tokens,
+    "event": _Event,
+    "delta": _Block,
+    "attachment": _Attachment,
+    "response": _Answer,
+    "rate_limit_info": _Limit,
+}
+
+
+def soften(kind: type[_T], value: Any) -> _T:
+    """As much of a value as fits: another version's odd field must not cost us the line that it stands in."""
+    fields: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        given = value.get(field.encode_name) if isinstance(value, dict) else None
+        if given is None:
+            continue
+        try:
+            fields[field.name] = msgspec.convert(given, field.type)
+        except msgspec.ValidationError:
+            if isinstance(given, dict) and field.name in _NESTED:
+                fields[field.name] = soften(_NESTED[field.name], given)
+            elif isinstance(given, list) and field.name == "content":
+                fields[field.name] = [soften(_Block, block) for block in given]
+    return kind(**fields)
+
+
+def _leniently(decoder: msgspec.json.Decoder[_T], kind: type[_T], line: bytes) -> _T:
+    try:
+        return decoder.decode(line)
+    except msgspec.ValidationError:
+        value = msgspec.json.decode(line)
+        if not isinstance(value, dict):
+            raise
+        return soften(kind, value)
 
 
 class ClaudeTranscript:
     """A decoder for one transcript."""
+
+    first_keys: tuple[str, ...] = ("type", "parentUuid")
 
     def __init__(self) -> None:
         self._counted: deque[str] = deque(maxlen=64)
@@ -178,7 +218,7 @@ class ClaudeTranscript:
         return isinstance(value.get("type"), str) and ("sessionId" in value or "leafUuid" in value)
 
     def decode(self, line: bytes, offset: int) -> list[AnyRecord]:
-        decoded = _decode_line.decode(line)
+        decoded = _leniently(_decode_line, _Line, line)
         if decoded.is_sidechain or decoded.is_meta or not self._is_new(decoded.uuid):
             return []
         match decoded.type:
@@ -218,9 +258,9 @@ class ClaudeTranscript:
                     is_error=bool(block.is_error),
                 )  # fmt: skip
         text = "".join(block.text for block in blocks if block.type == "text")
-        if text.startswith(INTERRUPTED):
+        if line.turn_position is None and text.startswith(INTERRUPTED):
             yield Interrupted(offset=offset, uuid=uuid)
-        elif text and not text.startswith(("<local-command-", "<command-name>")):
+        elif line.turn_position is not None or (text and not text.startswith(("<local-command-", "<command-name>"))):
             yield PromptSeen(offset=offset, uuid=uuid, ask_ids=tuple(line.merged_send_uuids or [uuid]), text=text)
 
     def _assistant(self, line: _Line, offset: int) -> Iterator[AnyRecord]:
@@ -259,8 +299,7 @@ class ClaudeOutput:
         self._opened = opened
 
     def decode(self, line: bytes) -> list[AnyRecord]:
-        decoded = _decode_output.decode(line)
-        return list(self._records(decoded))
+        return list(self._records(_leniently(_decode_output, _Output, line)))
 
     def _records(self, line: _Output) -> Iterator[AnyRecord]:
         mine = line.parent_tool_use_id is None
