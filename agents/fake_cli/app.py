@@ -76,6 +76,7 @@ class App:
         self.waiting: list[Prompt] = []
         self.eof = self.interrupt_asked = self.leaving = self.in_turn = False
         self.stdout_gone = False
+        self.hoard = bytearray()
         self.status = 0
         self._buffer = b""
         self._persona: Any = None

@@ -401,7 +401,7 @@ class Performance:
             self.app.write(1 if stream == "stdout" else 2, chunk)
 
     def _do_memory(self, megabytes: int) -> None:
-        self.hoard = bytearray(os.urandom(1 << 20)) * megabytes
+        self.app.hoard = bytearray(os.urandom(1 << 20)) * megabytes
 
 
 def pieces(text: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import signal
@@ -11,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from support import ROOT
+from support import ROOT, toml_file
 
 from supervisor.cli.talk import printable
 from supervisor.core.rooms.topics import draw
@@ -116,27 +117,42 @@ def test_ctrl_c_stops_it_without_leftovers(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_in_a_terminal_the_words_stream() -> None:
-    """Pieces arrive over time, and the keyword that is spelled out piece by piece never shows."""
+def in_a_terminal(*arguments: str, **environment: str) -> tuple[int, list[bytes]]:
+    """The exit status, and the pieces in which the output came."""
     leader, follower = pty.openpty()
-    command = [*SUPERVISOR, "talk", "Is maths discovered or invented?", "--seed", "3", "--turns", "1"]
-    process = subprocess.Popen(command, stdout=follower, stderr=follower, stdin=follower)
+    process = subprocess.Popen(
+        [*SUPERVISOR, *arguments], stdout=follower, stderr=follower, stdin=follower, env={**os.environ, **environment}
+    )
     os.close(follower)
     pieces = []
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        try:
-            data = os.read(leader, 4096)
-        except OSError:
-            break
-        if not data:
-            break
-        pieces.append(data)
-    assert process.wait(10) == 0
+    with contextlib.suppress(OSError):  # the other end is closed
+        while data := os.read(leader, 4096):
+            pieces.append(data)
     os.close(leader)
+    return process.wait(10), pieces
+
+
+def test_in_a_terminal_the_words_stream_and_the_keyword_never_shows(tmp_path: Path) -> None:
+    """A6, D18: pieces arrive over time; the keyword, spelled out in two blocks, does not, nor does a part of it."""
+    words = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    scenario = f'[[turn]]\nsteps = [ {{ text = "{words}" }}, {{ keyword = 2 }} ]'
+    path = toml_file(tmp_path / "s.toml", scenario)
+    status, pieces = in_a_terminal("talk", "--seed", "3", FAKE_CLI_SCENARIO=str(path))
     text = b"".join(pieces).decode()
-    assert "mathematics" in text
+    assert status == 0
+    assert words.strip() in text
     assert len(pieces) > 5
+    assert "[CONV" not in text
+    assert "_END" not in text
+    assert "They agree." in text
+
+
+def test_a_failure_in_a_terminal_begins_on_its_own_line(tmp_path: Path) -> None:
+    path = toml_file(tmp_path / "s.toml", "[[turn]]\nsteps = [ { text = 'Half a' }, { error = 'forbidden' } ]")
+    status, pieces = in_a_terminal("talk", "--seed", "3", FAKE_CLI_SCENARIO=str(path))
+    lines = b"".join(pieces).decode().replace("\r", "").split("\n")
+    assert status == 1
+    assert "supervisor: Ada did not answer: API Error: 403 No access for this account." in lines
 
 
 def test_when_nobody_reads_on_it_ends_quietly() -> None:

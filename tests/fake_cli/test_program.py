@@ -93,7 +93,7 @@ def test_content_blocks_and_a_megabyte(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line",
     ["this is not JSON", "[1, 2]", '{"no": "type"}', '{"type":"user","message":{"role":"assistant","content":"x"}}',
-     '{"type":"user"}'],
+     '{"type":"user"}', '{"type":"user","uuid":[1],"message":{"role":"user","content":"x"}}'],
 )  # fmt: skip
 def test_a_bad_line_kills_it(tmp_path: Path, line: str) -> None:
     """E2: as in the real one, exit status 1 and a word on stderr."""
@@ -325,6 +325,41 @@ def test_flags_of_the_real_one_that_change_nothing_here(tmp_path: Path) -> None:
         init = next(line for line in lines if line.get("subtype") == "init")
         assert init["tools"] == []
         assert init["model"] == "some-model"
+
+
+def test_bad_surroundings_are_one_line(tmp_path: Path) -> None:
+    """A wrong number, a config folder that cannot be, an id that is none."""
+    for extra in ({"FAKE_CLI_SPEED": "abc"}, {"CLAUDE_CONFIG_DIR": "/dev/null/x"}):
+        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **extra}
+        command = [sys.executable, "-P", "-m", "fake_cli", "-p", "hello"]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+        assert done.returncode in (1, 2)
+        assert "Traceback" not in done.stderr
+    assert "is not a valid UUID" in run(tmp_path, "-p", "x", "--session-id", "nonsense").stderr
+
+
+def test_half_a_character_is_replaced(tmp_path: Path) -> None:
+    """E2: what it prints and writes is always UTF-8."""
+    scenario = toml_file(tmp_path / "s.toml", 'after = "echo"')
+    with FakeCli(tmp_path, "--scenario", str(scenario)) as cli:
+        cli.send('{"type":"user","message":{"role":"user","content":"lone \\ud800 one"}}')
+        assert text_of(cli.until("result")) == "echo: lone \ufffd one"
+
+
+def test_a_control_request_that_is_none(tmp_path: Path) -> None:
+    with FakeCli(tmp_path) as cli:
+        cli.send('{"type":"control_request","request":"x"}')
+        answer = cli.read()
+        assert answer is not None
+        assert answer["response"]["subtype"] == "error"
+
+
+def test_the_demo_ends_quietly_when_nobody_reads_on() -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m fake_cli.demo --seed 2 | head -n 2"], capture_output=True, text=True
+    )
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 2
 
 
 def test_help_and_version(tmp_path: Path) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support import ROOT, FakeCli, toml_file
 
+from fake_cli import scenario as scenario_module
 from fake_cli.api_errors import API_ERRORS
-from fake_cli.scenario import EXTRAS, STEPS, BadScenario, check, load
+from fake_cli.scenario import DAMAGE, EXTRAS, STEPS, BadScenario, check, load
 from fake_cli.turn import Performance
 
 if TYPE_CHECKING:
@@ -28,6 +31,17 @@ WRONG: dict[str, tuple[str, str]] = {
     "unknown damage": ("[[turn]]\nsteps = [ { damage = 'fire' } ]", "damage is 'fire', expected one of half"),
     "unknown extra": ("[[turn]]\nsteps = [ { text = 'x', loud = true } ]", "step 1: unknown key 'loud'"),
     "unknown usage": ("[[turn]]\nsay = 'x'\nusage = { tokens = 3 }", "usage: unknown key 'tokens'"),
+    "a text that is none": ("[[turn]]\nsteps = [ { text = 5 } ]", "step 1: text is 5, expected str"),
+    "a say that is none": ("[[turn]]\nsay = 5", "turn 1: say is 5, expected str or list"),
+    "a say with a number": ("[[turn]]\nsay = [ 5 ]", "turn 1: say: text is 5, expected str"),
+    "a wait that is none": ("[[turn]]\nsteps = [ { wait = 'x' } ]", "wait is 'x', expected int or float"),
+    "a speed that is none": ("[[turn]]\nsay = 'x'\nspeed = 'fast'", "speed is 'fast', expected int or float"),
+    "turns that are none": ("turn = 5", "turn is 5, expected list"),
+    "steps that are none": ("[[turn]]\nsteps = 5", "steps is 5, expected list"),
+    "a crash that is none": ("[[turn]]\nsteps = [ { crash = 'x' } ]", "crash is 'x', expected int"),
+    "an unknown stop": ("[[turn]]\nsteps = [ { stop = 'foo' } ]", "stop is 'foo', expected one of max_tokens"),
+    "an unknown stream": ("[[turn]]\nsteps = [ { flood = 1, stream = 'x' } ]", "expected one of stdout, stderr"),
+    "a keyword in three": ("[[turn]]\nsteps = [ { keyword = 3 } ]", "keyword is 3, expected one of 1, 2"),
     "a step that is no table": ("[[turn]]\nsteps = [ 'x' ]", "expected exactly one of"),
 }
 
@@ -136,6 +150,29 @@ def test_a_resumed_scenario_goes_on_with_its_next_turn(tmp_path: Path) -> None:
         cli.finish()
     with FakeCli(tmp_path, "--scenario", str(path), "--resume", session) as cli:
         assert said(cli.turn("b")) == ["second"]
+
+
+def test_the_examples_on_the_page_and_in_the_module_can_be_used() -> None:
+    page = (ROOT / "docs" / "fake-cli.md").read_text()
+    examples = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    assert len(examples) >= 2
+    for text in [*examples, str(scenario_module.__doc__).partition("\n\n")[2]]:
+        check(tomllib.loads(text), "example", API_ERRORS)
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_it_can_resume_after_its_own_damage(tmp_path: Path, kind: str) -> None:
+    """E2: as the real one, it leaves out what it cannot read."""
+    path = tmp_path / "s.json"
+    value = 0 if kind == "half" else 1000
+    turn = {"steps": [{"damage": kind, "value": value}, {"text": "damaged"}]}
+    path.write_text(json.dumps({"turn": [{"say": "first"}, turn]}))
+    with FakeCli(tmp_path, "--scenario", str(path)) as cli:
+        cli.turn("a")
+        session = next(line["session_id"] for line in cli.turn("b") if "session_id" in line)
+        cli.finish()
+    with FakeCli(tmp_path, "--resume", session) as cli:
+        assert said(cli.turn("c"))
 
 
 def test_memory_is_really_held(tmp_path: Path) -> None:
