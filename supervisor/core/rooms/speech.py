@@ -64,5 +64,5 @@ class Gate:
         return "" if not self._shown and read(rest, self._keyword).skips else rest
 
     def _may_skip(self) -> bool:
-        start = self._held.lstrip()
-        return SKIP.startswith(start) or (start.startswith(REASON) and "\n" not in start) or start.rstrip() == SKIP
+        start = self._held.strip()
+        return SKIP.startswith(start) or (start.startswith(REASON) and "\n" not in start)

@@ -70,7 +70,7 @@ def test_what_only_looked_like_the_keyword_is_shown_in_the_end() -> None:
     assert shown(["open [CONV"], END) == (["open "], "[CONV")
 
 
-@pytest.mark.parametrize("text", ["SKIP", "SKIP: not my field", " SKIP\n"])
+@pytest.mark.parametrize("text", ["SKIP", "SKIP: not my field", " SKIP\n", "SKIP:\n", "SKIP: late \n\n"])
 def test_a_skip_never_shows(text: str) -> None:
     """D5: not a letter of it."""
     for size in range(1, len(text) + 1):
