@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 from support import become_subreaper, children, end_children
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 become_subreaper()
+settings.register_profile("office", deadline=None)  # a busy machine is no reason to fail
+settings.load_profile("office")
 
 
 @pytest.fixture(autouse=True)

@@ -236,12 +236,20 @@ class Speaker:
 
     def _open(self) -> list[str]:
         claim = self._unused(self.side)[0]
-        return [self.main.thesis[self.side], claim.parts["say"], claim.parts["ground"]]
+        return [self.main.thesis[self.side], self._task(), claim.parts["say"], claim.parts["ground"]]
+
+    def _task(self) -> str:
+        """Where one is coming from, for somebody who has a task."""
+        return (
+            f"I am looking at it from my own work, which is to {self.brief.task.rstrip('.')}."
+            if self.brief.task
+            else ""
+        )
 
     def _enter(self) -> list[str]:
         theirs = self._theirs()
         thesis = self.main.thesis[self.side]
-        stance = [thesis] if self.board.fresh(thesis) else []
+        stance = [thesis, self._task()] if self.board.fresh(thesis) else [self._task()]
         for target in theirs:
             for claim in self._unused(self.side):
                 if (hit := claim.attacks.get(target.id)) and self.board.fresh(hit):

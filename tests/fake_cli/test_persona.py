@@ -228,6 +228,16 @@ def test_a_decision_is_one_json_object() -> None:
     assert seen == {"move", "wait", "speak", "collaborate"}
 
 
+def test_its_task_is_where_it_speaks_from() -> None:
+    """C10: told of a task, it says so once, when it enters the conversation."""
+    persona = Persona(RULES + "\nYour current task: review the parser", "1")
+    prompt = said("Ada", "optimist", "An open office is a machine for turning one question into lost hours.")
+    answer = persona.answer(prompt)
+    assert "my own work, which is to review the parser." in answer
+    persona.remember(prompt, answer)
+    assert "parser" not in persona.answer(said("Bo", "sceptic", "Nobody has ever stayed in a job for the video calls."))
+
+
 def test_after_an_end_that_was_not_heeded_it_goes_on() -> None:
     """A10: if the keyword came too early, there is still something new to say, or a skip."""
     turns = argue(TOPICS["review"], CAST, "5")
