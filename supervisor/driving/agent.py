@@ -131,6 +131,7 @@ class DrivenAgent:
         self._mourned: AgentProcess | None = None  # the last that is gone, with its transcript read to the end
         self._job: Job | None = None
         self._ready = False
+        self._missed = False  # it was said that there is no transcript
         self._news = Bell()
         self._stop = trio.Event()
         self._stopped = trio.Event()
@@ -386,7 +387,8 @@ class DrivenAgent:
 
     def _tell_printed(self, turn: Turn) -> None:
         """What stands in no transcript is told as it was printed, and not a second time if it is written after all."""
-        if self._tail.path is None:
+        if self._tail.path is None and not self._missed:
+            self._missed = True
             watched = self.backend.watched(self.launch, self._environment)
             self._sink(Note(text=f"there is no transcript below {watched}; what was printed is used instead"))
         for text in turn.unwritten():
