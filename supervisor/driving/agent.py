@@ -204,7 +204,7 @@ class DrivenAgent:
             why = await self._try_to_start()
             if not why:
                 return
-            if attempt < self.limits.starts:
+            if attempt < self.limits.starts and not self._stop.is_set():
                 self._sink(Note(text=f"{self.launch.agent_id} did not start ({why}); trying again"))
                 pause = min(self.limits.backoff * 2 ** (attempt - 1), self.limits.backoff_most)
                 with trio.move_on_after(pause * random.uniform(0.5, 1.0)):  # noqa: S311  jitter, not a secret
@@ -278,6 +278,7 @@ class DrivenAgent:
 
         If the caller is cancelled, the turn is interrupted, and the next ask waits until that is over.
         """
+        await trio.lowlevel.checkpoint_if_cancelled()  # before anything was done
         size = len(prompt.encode("utf-8", "surrogatepass"))
         if size > self.limits.prompt_bytes:
             most = self.limits.prompt_bytes
@@ -317,8 +318,7 @@ class DrivenAgent:
     async def _carry_out(self, job: Job) -> None:
         try:
             job.outcome = await self._put(job)
-            if job.outcome.signal == "stdout":
-                self._tell_printed(job.turn)
+            self._tell_printed(job.turn, job.outcome)
         except AgentError as error:
             job.error = error
         finally:
@@ -331,8 +331,10 @@ class DrivenAgent:
 
     async def _put(self, job: Job) -> Outcome:
         turn = job.turn
-        if self._process is None or self._process.exited.is_set():
+        if not job.abandoned and (self._process is None or self._process.exited.is_set()):
             await self._start()
+        if job.abandoned:
+            return turn.give_up("interrupted", "stop", trio.current_time(), "nobody waits for it any more")
         process, dialogue = self._process, self._dialogue
         assert process is not None
         assert dialogue is not None
@@ -341,6 +343,9 @@ class DrivenAgent:
         if not written and self._mourned is not process:
             with trio.move_on_after(DYING_SECONDS):
                 await self._wait_for(lambda: self._mourned is process)
+        if not written and self._stop.is_set():
+            await process.exited.wait()
+            return turn.give_up("interrupted", "stop", trio.current_time(), "the agent was stopped")
         if not written and self._mourned is not process:
             await process.stop(close_grace=0, term_grace=self.limits.term)
             detail = f"it did not read its input for {self.limits.write:g} s and was ended"
@@ -385,14 +390,14 @@ class DrivenAgent:
     def _silence(self) -> str:
         return f"it said nothing for {self.limits.silence:g} s and was interrupted"
 
-    def _tell_printed(self, turn: Turn) -> None:
+    def _tell_printed(self, turn: Turn, outcome: Outcome) -> None:
         """What stands in no transcript is told as it was printed, and not a second time if it is written after all."""
-        if self._tail.path is None and not self._missed:
+        if outcome.signal == "stdout" and self._tail.path is None and not self._missed:
             self._missed = True
             watched = self.backend.watched(self.launch, self._environment)
             self._sink(Note(text=f"there is no transcript below {watched}; what was printed is used instead"))
         for text in turn.unwritten():
-            self._told.append(text.uuid)
+            self._told.extend([text.uuid] if text.uuid else [])
             self._sink(text)
 
     async def _write(self, process: AgentProcess, data: bytes, seconds: float) -> bool:

@@ -57,7 +57,7 @@ def salvage(
             work += error.pos  # the exception counts its lines from the very beginning
             place = start + 1
             continue
-        except RecursionError:
+        except (RecursionError, ValueError):  # too deep, or a number too long to be one
             place = start + 1
             work += len(line)
             continue

@@ -66,6 +66,8 @@ class Tail:
         offset = self._transcript.offset
         if self._fd is None:
             return self._last or self._bookmark or Bookmark()
+        if not self._same(self._position, self._before):
+            return Bookmark()  # it was written anew since we last looked: the next reader begins at its beginning
         start = max(0, offset - PRINT)
         return Bookmark(offset, os.pread(self._fd, offset - start, start))
 
@@ -135,8 +137,9 @@ class Tail:
         if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
             while self._read_chunk():
                 pass
-            self.close()
+            old = self._fd
             self._open()
+            os.close(old)
             self._begin_anew("the transcript was replaced by another file")
         elif here.st_size < self._position or not self._same(self._position, self._before):
             self._begin_anew("the transcript was truncated and written anew")

@@ -69,7 +69,7 @@ class Turn:
         self._foreign: set[str] = set()
         self._announced: set[str] = set()
         self._arrived: set[str] = set()
-        self._ended = False
+        self._ended, self._ended_by = False, ""
         self._failure: Failure | None = None
         self._printed_failure: Failure | None = None
         self._interrupted = False
@@ -97,7 +97,7 @@ class Turn:
         self._last = now
         if isinstance(record, PromptSeen):
             self.seen = self.seen or self.ask_id in record.ask_ids
-        if self.seen or getattr(record, "message_id", "") in self._messages:
+        if self.seen or getattr(record, "message_id", None) in self._messages:
             self._take(record)
         elif isinstance(record, Text | ToolUse | MessageEnd):
             self._unclaimed.append(record)
@@ -114,7 +114,7 @@ class Turn:
             case ToolUse():
                 self._ended = False
             case MessageEnd():
-                self._ended = True
+                self._ended, self._ended_by = True, record.message_id
             case Failure():
                 self._failure = record
             case Interrupted():
@@ -141,8 +141,9 @@ class Turn:
                 pass
             case Text():
                 self._printed.setdefault(record.message_id, []).append(record)
-                self._announced.add(record.uuid)
-                self._claim(record.message_id)
+                self._announced |= {record.uuid} - {""}
+                if record.message_id:
+                    self._claim(record.message_id)
             case Failure():
                 self._printed_failure = record
             case PromptTaken(state="completed") if not self._started and self.ask_id in record.ask_ids:
@@ -153,22 +154,24 @@ class Turn:
                 self._disown(record)
 
     def _disown(self, end: TurnEnd) -> None:
-        """Another turn ended: the words that it names as its answer were not ours."""
-        for message_id, texts in list(self._printed.items()):
+        """Another turn ended: the message that it names as its answer, the earliest that fits, was not ours."""
+        for message_id, texts in self._printed.items():
             if texts[-1].text == end.text:
                 self._foreign.add(message_id)
                 self._announced -= {text.uuid for text in texts}
                 del self._printed[message_id]
-                self._ended = self._ended and self._written.pop(message_id, None) is None
+                self._written.pop(message_id, None)
+                self._ended = self._ended and self._ended_by != message_id
+                return
 
     def _is_mine(self, end: TurnEnd) -> bool:
         """A result that names prompts is for those; one that names none is ours if it fits what was said."""
         if end.ask_ids:
             return self.ask_id in end.ask_ids
-        if end.unasked:
+        if end.unasked or not self.begun:
             return False
         last = [texts[-1].text for texts in (*self._printed.values(), *self._written.values())]
-        return end.outcome != "answered" or end.text in last
+        return end.outcome != "answered" or end.text in last or not last
 
     def gone(self, status: int, now: float) -> None:
         """The process ended, and all it printed and wrote has been read."""
@@ -200,7 +203,12 @@ class Turn:
 
     def unwritten(self) -> list[Text]:
         """What was printed in this turn and did not arrive in the transcript."""
-        return [text for texts in self._printed.values() for text in texts if text.uuid not in self._arrived]
+        return [
+            text
+            for message_id, texts in self._printed.items()
+            for text in texts
+            if (text.uuid not in self._arrived if text.uuid else message_id not in self._written)
+        ]
 
     def give_up(self, status: Status, signal: Signal, now: float, detail: str) -> Outcome:
         return self._make(status, signal, now, detail)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 import trio
+import trio.testing
 from support import QUICK, alive, asking, driven, eventually, launch, new_ask_id, texts, toml_file
 
 from supervisor.driving.agent import DrivenAgent
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from supervisor.driving.backends.base import Launch
     from supervisor.driving.turn import Outcome
     from supervisor.records import AnyRecord
+
+
+SHORT = msgspec.structs.replace(QUICK, silence=0.3, interrupt=0.5)
 
 
 def turns(*steps: str, after: str = "echo", start: str = "") -> str:
@@ -179,6 +183,45 @@ async def test_an_ask_cancelled_in_mid_write_does_not_spoil_the_next(folder: Pat
         os.kill(pid, signal.SIGCONT)
         outcome = await it.agent.ask(new_ask_id(), "two")
         assert (outcome.status, outcome.text) == ("answered", "echo: two")
+
+
+async def test_an_ask_that_was_cancelled_before_it_began_is_not_sent(folder: Path) -> None:
+    async with driven(launch(folder, toml_file(folder.parent / "s.toml", turns()))) as it:
+        with trio.CancelScope() as scope:
+            scope.cancel()
+            await it.agent.ask(new_ask_id(), "never")
+        assert (await it.agent.ask(new_ask_id(), "two")).text == "echo: two"
+        assert [seen.text for seen in it.of(PromptSeen)] == ["two"]
+
+
+async def test_stopping_in_mid_write(folder: Path) -> None:
+    """C2: a stop is a stop, also for one that does not read."""
+    limits = msgspec.structs.replace(QUICK, close=1.5, term=0.3)
+    async with driven(launch(folder, toml_file(folder.parent / "s.toml", turns())), limits=limits) as it:
+        assert it.agent.pid is not None
+        os.kill(it.agent.pid, signal.SIGSTOP)
+        outcomes: list[Outcome] = []
+
+        async def ask() -> None:
+            outcomes.append(await it.agent.ask(new_ask_id(), "A" * 1_000_000))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask)
+            await eventually(lambda: it.agent._job)
+            await trio.testing.wait_all_tasks_blocked(0.05)
+            await it.agent.stop()
+        assert (outcomes[0].status, outcomes[0].signal) == ("interrupted", "stop")
+
+
+@pytest.mark.parametrize("then", ["{ tool = 'Bash' }, { crash = 1 }", "{ hang = true }"])
+async def test_words_that_were_only_printed_are_told_however_the_turn_ends(folder: Path, then: str) -> None:
+    """E5: what stands in an outcome was told as a record as well."""
+    scenario = toml_file(folder.parent / "s.toml", turns(f'{{ transcript = false }}, {{ text = "SAID" }}, {then}'))
+    async with driven(launch(folder, scenario), limits=SHORT) as it:
+        outcome = await it.agent.ask(new_ask_id(), "hello")
+        assert outcome.status in ("exited", "silent")
+        assert outcome.texts == ("SAID",)
+        assert texts(it.records) == ["SAID"]
 
 
 async def test_a_bookmark_is_good_after_the_stop(folder: Path) -> None:
@@ -396,9 +439,6 @@ async def test_an_agent_that_died_before_its_first_turn(folder: Path) -> None:
         os.kill(it.agent.pid, signal.SIGKILL)
         await eventually(lambda: it.agent.pid is None)
         assert (await it.agent.ask(new_ask_id(), "first")).text == "echo: first"
-
-
-SHORT = msgspec.structs.replace(QUICK, silence=0.3, interrupt=0.5)
 
 
 async def test_silence_is_broken_by_the_watchdog(folder: Path) -> None:

@@ -103,6 +103,13 @@ def test_a_line_that_means_nothing_to_us_is_nothing(line: str) -> None:
     assert output()(line.encode() + b"\n") == []
 
 
+@pytest.mark.parametrize("status", ["{}", "[]", '"429"', "null", "1.5", "true"])
+def test_an_odd_status_of_a_retry(status: str) -> None:
+    """E5: whatever it is, it is a retry."""
+    line = f'{{"type":"system","subtype":"api_error","sessionId":"s","uuid":"z","error":{{"status":{status}}}}}\n'
+    assert [type(record).__name__ for record in transcript()(line.encode())] == ["Retry"]
+
+
 def test_an_odd_result_is_still_the_end_of_the_turn() -> None:
     line = '{"type":"result","subtype":"success","is_error":false,"result":"x","model":null,"total_cost_usd":"free"}'
     (record,) = output()(line.encode() + b"\n")

@@ -51,6 +51,11 @@ DAMAGED: dict[str, tuple[bytes, list[str], int]] = {
     "no JSON at all": (b"hello\n" + C + b"\n", ["gamma"], 1),
     "a number": (b"17\n" + C + b"\n", ["gamma"], 1),
     "empty lines": (b"\n \n\r\n" + C + b"\n", ["gamma"], 0),
+    "a number that is too long": (
+        b'{"type":"user","sessionId":"s","maxRetries":' + b"9" * 5000 + b"}\n" + C + b"\n",
+        ["gamma"],
+        1,
+    ),
     "deeply nested": (b'{"a":' * 5000 + b"\n" + C + b"\n", ["gamma"], 1),
 }
 

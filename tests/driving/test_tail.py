@@ -170,6 +170,32 @@ def test_a_bookmark_into_a_file_that_changed(followed: Followed) -> None:
     assert any("nobody was reading" in note for note in again.notes)
 
 
+def test_a_bookmark_does_not_vouch_for_what_was_not_read(followed: Followed) -> None:
+    """E6: written anew between the last look and the bookmark: the next reader begins at the beginning."""
+    followed.append(line("one") + line("two")).read()
+    followed.path.write_bytes(line("alpha") + line("beta") + line("gamma"))
+    assert Followed(followed.path, followed.tail.bookmark()).read() == ["alpha", "beta", "gamma"]
+
+
+def test_a_replaced_file_that_cannot_be_opened_at_first(
+    followed: Followed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E3: it is read from its beginning when it can be."""
+    followed.append(line("one") + line("two")).read()
+    new = tmp_path / "new"
+    new.write_bytes(line("alpha") + line("beta") + line("gamma"))
+    os.replace(new, followed.path)
+    real = os.open
+
+    def refuse(*_: object, **__: object) -> int:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr(os, "open", refuse)
+    assert followed.read() == []
+    monkeypatch.setattr(os, "open", real)
+    assert followed.read() == ["alpha", "beta", "gamma"]
+
+
 def test_a_bookmark_before_there_was_a_file(followed: Followed) -> None:
     assert followed.tail.bookmark() == Bookmark()
     assert followed.append(line("one")).read() == ["one"]

@@ -143,6 +143,34 @@ def test_words_of_a_turn_in_between_are_disowned() -> None:
         )
 
 
+def test_disowning_takes_one_message_and_leaves_the_end_of_ours() -> None:
+    """E4: our own later message, and its end, are not undone by another turn's result."""
+    other = Text(text="same", uuid="t0", message_id="m0")
+    ours = Text(text="same", uuid="t1", message_id="m1")
+    theirs = TurnEnd(ask_ids=("other",), outcome="answered", text="same")
+    play = Play().printed(TAKEN, other, ours).written(SEEN, other, ours, MessageEnd(message_id="m1")).printed(theirs)
+    outcome = play.printed(TurnEnd(ask_ids=(ASK,), outcome="answered", text="same")).after(0)
+    assert ended(outcome) == ("answered", "transcript", "same")
+    assert outcome is not None
+    assert outcome.texts == ("same",)
+
+
+@pytest.mark.parametrize("outcome", ["failed", "interrupted"])
+def test_a_nameless_end_before_we_have_begun_is_not_ours(outcome: Any) -> None:
+    """E4: a late result of the turn before."""
+    assert Play().printed(TurnEnd(outcome=outcome)).after(50) is None
+
+
+def test_lines_without_ids_claim_nothing() -> None:
+    """E4: an empty id is no id."""
+    play = Play().printed(TAKEN, Text(text="x")).written(Interrupted())
+    assert play.after(50) is None
+    play = Play().printed(TAKEN).written(SEEN).printed(Text(text="x", message_id="m")).printed(RESULT)
+    play.written(Text(text="x", message_id="m"), MessageEnd(message_id="m"))
+    assert ended(play.after(0)) == ("answered", "transcript", "x")
+    assert play.turn.unwritten() == []
+
+
 def test_what_was_printed_and_not_written_is_known() -> None:
     play = Play().printed(TAKEN, SAID, RESULT)
     assert play.turn.unwritten() == [SAID]

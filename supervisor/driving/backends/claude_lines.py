@@ -281,11 +281,11 @@ class ClaudeTranscript:
     def _system(self, line: _Line, offset: int) -> Iterator[AnyRecord]:
         if line.subtype == "api_error":
             detail = line.error if isinstance(line.error, dict) else {}
-            status = detail.get("status")
+            status = detail.get("status") if isinstance(detail.get("status"), int) else None
             yield Retry(
                 offset=offset, uuid=line.uuid or "", attempt=line.retry_attempt or 0,
                 max_retries=line.max_retries or 0, delay_ms=int(line.retry_in_ms or 0),
-                kind=_kind_of_status(status), status=status if isinstance(status, int) else None,
+                kind=_kind_of_status(status), status=status,
             )  # fmt: skip
         elif line.subtype == "compact_boundary":
             before = line.compact_metadata.pre_tokens if line.compact_metadata else None
@@ -383,8 +383,8 @@ def _result(line: _Output) -> TurnEnd:
     )
 
 
-def _kind_of_status(status: Any) -> FailureKind:
-    by_status: dict[Any, FailureKind] = {401: "authentication", 403: "authentication", 429: "rate_limit",
+def _kind_of_status(status: int | None) -> FailureKind:
+    by_status: dict[int | None, FailureKind] = {401: "authentication", 403: "authentication", 429: "rate_limit",
                                          529: "overloaded", 400: "invalid_request", None: "network"}  # fmt: skip
     return by_status.get(status, "server")
 
