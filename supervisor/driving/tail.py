@@ -55,6 +55,7 @@ class Tail:
         self._position = 0
         self._before = b""
         self._complained = ""
+        self._over = False
         self._last: Bookmark | None = None
 
     @property
@@ -86,6 +87,7 @@ class Tail:
                 while self.read():
                     await trio.lowlevel.checkpoint()
         finally:
+            self._over = True
             self.close()
 
     def close(self) -> None:
@@ -95,7 +97,9 @@ class Tail:
             self._fd = None
 
     def read(self) -> bool:
-        """Take in at most one chunk; true if there may be more."""
+        """Take in at most one chunk; true if there may be more. After `run` has ended, nothing is opened again."""
+        if self._over:
+            return False
         try:
             self._look()
             return self._fd is not None and self._read_chunk() == CHUNK

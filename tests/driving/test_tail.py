@@ -255,4 +255,5 @@ async def test_a_cancelled_tail_closes_its_file(tmp_path: Path) -> None:
         await eventually(lambda: records)
         nursery.cancel_scope.cancel()
     assert tail.bookmark().offset == len(line("one"))
+    assert not tail.read()
     assert len(os.listdir("/proc/self/fd")) <= before
