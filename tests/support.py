@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import psutil
 import trio
 
@@ -38,6 +39,7 @@ QUICK = Limits(
     close=0.4, term=0.4, rescan=0.2,
 )  # fmt: skip
 """The limits of real life, scaled down."""
+SHORT = msgspec.structs.replace(QUICK, silence=0.3, interrupt=0.5)
 
 
 def become_subreaper() -> None:
@@ -276,3 +278,15 @@ def texts(records: Iterable[Any]) -> list[str]:
     from supervisor.records import Text
 
     return [record.text for record in records if isinstance(record, Text)]
+
+
+def turns(*steps: str, after: str = "echo", start: str = "") -> str:
+    """A scenario with one turn for each list of steps."""
+    body = "".join(f"[[turn]]\nsteps = [ {step} ]\n" for step in steps)
+    return f'after = "{after}"\n[start]\n{start}\n{body}'
+
+
+async def one_turn(folder: Path, steps: str, limits: Limits = QUICK) -> Outcome:
+    scenario = toml_file(folder.parent / "s.toml", turns(steps))
+    async with driven(launch(folder, scenario), limits=limits) as it:
+        return await it.agent.ask(new_ask_id(), "hello")
