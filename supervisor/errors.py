@@ -2,6 +2,9 @@
 
     SupervisorError
     ├── ConfigError            somebody has to change a file or a flag
+    ├── StoreError             the database cannot be used
+    ├── ServerError            the server cannot be started, reached or talked to
+    ├── Refused                a command that cannot be carried out now; has a code for programs
     └── AgentError             one agent, or its CLI, cannot do what was asked
         ├── CannotStart        the program is missing, may not be run, or died at start
         ├── PromptTooLarge     refused before anything was sent
@@ -20,6 +23,22 @@ class SupervisorError(Exception):
 
 class ConfigError(SupervisorError):
     """Wrong configuration or usage; exit status 2."""
+
+
+class StoreError(SupervisorError):
+    """The state folder or its database."""
+
+
+class ServerError(SupervisorError):
+    """The server, or the way to it."""
+
+
+class Refused(SupervisorError):
+    """A command of a client that was understood and is not carried out."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class AgentError(SupervisorError):

@@ -24,6 +24,8 @@ def _clean_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: py
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
     for name in [n for n in os.environ if n.startswith(("CLAUDE", "ANTHROPIC_", "FAKE_CLI_", "SUPERVISOR_"))]:
         monkeypatch.delenv(name)
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.delenv("PIXEL_AGENTS_AUTO_MODE_DURATION_MS", raising=False)
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,7 @@ from supervisor.driving.watcher import Watcher
 from supervisor.records import PromptTaken
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
     from supervisor.driving.tail import Bookmark
     from supervisor.driving.turn import Outcome
@@ -290,3 +290,45 @@ async def one_turn(folder: Path, steps: str, limits: Limits = QUICK) -> Outcome:
     scenario = toml_file(folder.parent / "s.toml", turns(steps))
     async with driven(launch(folder, scenario), limits=limits) as it:
         return await it.agent.ask(new_ask_id(), "hello")
+
+
+SUPERVISOR = [sys.executable, "-c", "from supervisor.cli import main; main()"]
+
+
+def supervisor(*arguments: str, timeout: float = 60, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The command, as somebody would run it."""
+    return subprocess.run(
+        [*SUPERVISOR, *arguments], capture_output=True, text=True, timeout=timeout, env={**os.environ, **environment}
+    )
+
+
+class Started(msgspec.Struct, frozen=True):
+    """A server that runs."""
+
+    process: subprocess.Popen[str]
+    folder: Path
+    url: str
+    ws_url: str
+    token: str
+    view_token: str
+
+
+@contextlib.contextmanager
+def server(folder: Path, *arguments: str, **environment: str) -> Iterator[Started]:
+    """`supervisor start` as a process of its own, stopped cleanly afterwards."""
+    state = folder / "state"
+    port = () if "--port" in arguments else ("--port", "0")
+    command = [*SUPERVISOR, "start", "--state-dir", str(state), "--no-open", *port, *arguments]
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env={**os.environ, **environment})
+    assert process.stdout
+    first = process.stdout.readline()
+    try:
+        assert first, process.communicate()[1]
+        note = json.loads((state / "server.json").read_text())
+        yield Started(process, state, note["url"], note["ws_url"], note["token"], note["view_token"])
+    finally:
+        process.terminate()
+        _, errors = process.communicate(timeout=30)
+    assert "Traceback" not in errors
+    assert process.returncode in (0, -9)

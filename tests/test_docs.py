@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import pytest
-from support import ROOT
+from support import ROOT, server
 
-from supervisor import errors, records
+from supervisor import errors, events, records
 from supervisor.driving.agent import Limits
 from supervisor.driving.turn import Outcome
+from supervisor.server import protocol
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,3 +60,30 @@ def test_every_error_stands_in_the_tree_of_errors() -> None:
     for name, value in vars(errors).items():
         if isinstance(value, type) and issubclass(value, Exception):
             assert re.search(rf"\b{name}\b", errors.__doc__ or ""), name
+
+
+def test_every_message_of_the_socket_stands_on_its_page() -> None:
+    """Both ways, and the codes of errors."""
+    page = (ROOT / "docs" / "protocol.md").read_text()
+    told = [kind.__struct_config__.tag for kind in (*events.AnyEvent.__args__, events.TextDelta, events.Status)]
+    for name in (*protocol.TYPES, *told):
+        assert f"`{name}`" in page, name
+    source = "".join(path.read_text() for path in (ROOT / "supervisor").rglob("*.py"))
+    for code in re.findall(r'Refused\(\s*"(\w+)"', source):
+        assert f"`{code}`" in page, code
+
+
+def test_the_example_of_the_client_runs(tmp_path: Path) -> None:
+    (code,) = blocks(ROOT / "docs" / "protocol.md", "python")
+    with server(tmp_path, "--seed", "7", FAKE_CLI_SPEED="0", FAKE_CLI_THINK="0") as started:
+        code += f"\n\ntrio.run(main, {started.ws_url!r}, {started.token!r})"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("message_limit\n")
+    assert done.stdout.startswith("agent_001 ")
+
+
+def test_every_reason_of_an_end_is_explained() -> None:
+    page = (ROOT / "docs" / "operating.md").read_text()
+    for reason in get_args(events.EndReason):
+        assert f"| `{reason}` |" in page

@@ -18,7 +18,9 @@ LEVELS = [
     {"server"},
     {"driving", "store", "bus"},
     {"core"},
-    {"config", "events", "records"},
+    {"config"},
+    {"events"},
+    {"records"},
     {"errors"},
 ]
 RANK = {name: rank for rank, names in enumerate(LEVELS) for name in names}

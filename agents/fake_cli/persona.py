@@ -55,8 +55,10 @@ class Persona:
 
     def _fold(self, now: Heard) -> Board:
         board = Board(self._dossiers(now), self.brief.keyword)
-        for number, (prompt, said) in enumerate(self._past):
+        for number, (prompt, said) in enumerate([] if now.opens else self._past):
             heard = Heard(prompt, first=number == 0)
+            if heard.opens:
+                board = Board(self._dossiers(now), self.brief.keyword)
             if heard.request != "turn":
                 continue
             for name, words in heard.said:

@@ -88,9 +88,12 @@ class Heard:
     def __init__(self, prompt: str, first: bool) -> None:
         self.said = [(name, words) for _, name, _, words in TAGGED.findall(prompt)]
         self.roles = {name: role for _, name, role, _ in TAGGED.findall(prompt) if role}
-        self.instructions = TAGGED.sub("", prompt) if self.said or first else ""
-        self.request = "turn"
         asked = TAGGED.sub("", prompt)
+        self.opens = bool(TOPIC.search(asked))
+        """A topic is set, so an argument begins here."""
+        first = first or self.opens
+        self.instructions = asked if self.said or first else ""
+        self.request = "turn"
         if "JSON" in asked and '"action"' in asked:
             self.request = "decision"
         elif SUMMARY.search(asked):

@@ -6,10 +6,15 @@ import os
 import sys
 
 import click
+from click.shell_completion import get_completion_class
 
 from supervisor import __version__
 from supervisor.errors import ConfigError, SupervisorError
 
+from .control import agents, status, stop
+from .doctor import doctor
+from .said import export, history, rooms
+from .start import start
 from .talk import talk
 
 
@@ -19,18 +24,34 @@ def cli() -> None:
     """Let command-line agents talk to each other, under supervision.
 
     \b
-    Example:
+    Examples:
+      supervisor start --auto
       supervisor talk "Is maths discovered or invented?"
     """
 
 
-cli.add_command(talk)
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print the completion script for SHELL.
+
+    \b
+    Example:
+      eval "$(supervisor completion bash)"
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(cli, {}, "supervisor", "_SUPERVISOR_COMPLETE").source())
+
+
+for command in (start, talk, rooms, history, export, agents, status, stop, doctor, completion):
+    cli.add_command(command)
 
 
 def main() -> None:
     """The console script: every error that is meant for a person is one line, and never a traceback."""
     try:
-        cli.main(standalone_mode=False)
+        cli.main(prog_name="supervisor", standalone_mode=False)
     except click.ClickException as error:
         click.echo(f"supervisor: {error.format_message()}", err=True)
         sys.exit(error.exit_code)

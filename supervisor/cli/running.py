@@ -1,7 +1,8 @@
-"""From trio's world of exception groups back to the one thing that went wrong."""
+"""From trio's world of exception groups and signals back to the one thing that happened."""
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING, Any
 
 import trio
@@ -30,3 +31,27 @@ def first(error: BaseException, kind: type[BaseException]) -> BaseException | No
     if not isinstance(error, BaseExceptionGroup):
         return error if isinstance(error, kind) else None
     return next((found for inner in error.exceptions if (found := first(inner, kind)) is not None), None)
+
+
+class Signals:
+    """Ctrl-C once asks for a clean stop, twice ends it at once; TERM and HUP ask as well."""
+
+    def __init__(self) -> None:
+        self.asked = trio.Event()
+        self.number: signal.Signals | None = None
+
+    async def watch(
+        self, at_once: trio.CancelScope, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:
+        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+            task_status.started()
+            async for number in signals:
+                if self.asked.is_set():
+                    at_once.cancel()
+                self.number = signal.Signals(number)
+                self.asked.set()
+
+    @property
+    def status(self) -> int:
+        """The exit status that a signal asks for; a clean stop by TERM is what was planned."""
+        return 130 if self.number == signal.SIGINT else 0

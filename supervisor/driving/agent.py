@@ -89,8 +89,8 @@ class Bell:
 class Job:
     """An ask on its way: it belongs to the agent, so that whoever asked may go away without leaving half a prompt."""
 
-    def __init__(self, turn: Turn, prompt: str) -> None:
-        self.turn, self.prompt = turn, prompt
+    def __init__(self, turn: Turn, prompt: str, on_written: Callable[[], None] = lambda: None) -> None:
+        self.turn, self.prompt, self.on_written = turn, prompt, on_written
         self.done = trio.Event()
         self.outcome: Outcome | None = None
         self.error: AgentError | None = None
@@ -269,8 +269,26 @@ class DrivenAgent:
 
     # -- turns ----------------------------------------------------------------------------------------------------
 
-    async def ask(self, ask_id: str, prompt: str, *, seen: bool = False) -> Outcome:
-        """Put a prompt to it and wait for what becomes of it; one at a time.
+    def catch_up(self, ask_id: str) -> Outcome | None:
+        """Before `run`: read what was written while nobody looked; what became of an ask that was open, if it is known.
+
+        Nothing may be writing any more. An ask without an outcome can be put again under its id.
+        """
+        turn = Turn(ask_id, trio.current_time())
+        self._job = Job(turn, "")
+        try:
+            while self._tail.read():
+                pass
+        finally:
+            self._job = None
+        turn.gone(0, trio.current_time())
+        outcome = turn.poll(trio.current_time())
+        return outcome if outcome is not None and outcome.status != "exited" else None
+
+    async def ask(
+        self, ask_id: str, prompt: str, *, seen: bool = False, on_written: Callable[[], None] = lambda: None
+    ) -> Outcome:
+        """Put a prompt to it and wait for what becomes of it; one at a time. `on_written` is called when it is sent.
 
         An ask that was broken off by the end of the process may be put again under the same id: a CLI that had it
         already neither answers it twice nor writes it down twice. Say `seen` if an earlier run saw it in the
@@ -295,7 +313,7 @@ class DrivenAgent:
             ask_id, trio.current_time(), seen=seen or ask_id in self._seen,
             settle=self.limits.settle, transcript_wait=self.limits.transcript_wait,
         )  # fmt: skip
-        job = self._job = Job(turn, prompt)
+        job = self._job = Job(turn, prompt, on_written)
         self._nursery.start_soon(self._carry_out, job)
         try:
             await job.done.wait()
@@ -340,6 +358,8 @@ class DrivenAgent:
         assert dialogue is not None
         self._given.add(turn.ask_id)
         written = await self._write(process, dialogue.ask(turn.ask_id, job.prompt), self.limits.write)
+        if written:
+            job.on_written()
         if not written and self._mourned is not process:
             with trio.move_on_after(DYING_SECONDS):
                 await self._wait_for(lambda: self._mourned is process)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-Reason = Literal[
-    "keyword", "timer", "user", "agent_exit", "all_skipped", "message_limit", "context_limit", "budget", "error"
-]
+from supervisor.events import EndReason
 
 
 class View(NamedTuple):
@@ -26,7 +24,7 @@ class View(NamedTuple):
 class Ending:
     """Says whether a conversation is over, and why."""
 
-    def met(self, view: View) -> Reason | None:
+    def met(self, view: View) -> EndReason | None:
         raise TypeError(f"{type(self).__name__} has to say when it is met.")
 
     def __or__(self, other: Ending) -> Ending:
@@ -42,7 +40,7 @@ class Either(Ending):
     def __init__(self, *parts: Ending) -> None:
         self.parts = parts
 
-    def met(self, view: View) -> Reason | None:
+    def met(self, view: View) -> EndReason | None:
         return next((reason for part in self.parts if (reason := part.met(view))), None)
 
 
@@ -52,7 +50,7 @@ class Both(Ending):
     def __init__(self, *parts: Ending) -> None:
         self.parts = parts
 
-    def met(self, view: View) -> Reason | None:
+    def met(self, view: View) -> EndReason | None:
         reasons = [part.met(view) for part in self.parts]
         return reasons[-1] if all(reasons) else None
 
@@ -63,7 +61,7 @@ class Keyword(Ending):
     def __init__(self, min_turns: int = 0) -> None:
         self.min_turns = min_turns
 
-    def met(self, view: View) -> Reason | None:
+    def met(self, view: View) -> EndReason | None:
         return "keyword" if view.keyword_said and view.turns >= self.min_turns else None
 
 
@@ -73,7 +71,7 @@ class Elapsed(Ending):
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
 
-    def met(self, view: View) -> Reason | None:
+    def met(self, view: View) -> EndReason | None:
         return "timer" if view.elapsed >= self.seconds else None
 
 
@@ -83,14 +81,14 @@ class Messages(Ending):
     def __init__(self, most: int) -> None:
         self.most = most
 
-    def met(self, view: View) -> Reason | None:
+    def met(self, view: View) -> EndReason | None:
         return "message_limit" if self.most and view.messages >= self.most else None
 
 
 class AllSkipped(Ending):
     """A full round in which everybody skipped (D7)."""
 
-    def met(self, view: View) -> Reason | None:
+    def met(self, view: View) -> EndReason | None:
         return "all_skipped" if view.participants and view.skips_in_a_row >= view.participants else None
 
 
@@ -100,7 +98,7 @@ class ContextFull(Ending):
     def __init__(self, share: float = 0.95) -> None:
         self.share = share
 
-    def met(self, view: View) -> Reason | None:
+    def met(self, view: View) -> EndReason | None:
         return "context_limit" if view.context_share >= self.share else None
 
 
@@ -111,6 +109,6 @@ class Spent(Ending):
         self.tokens = tokens
         self.cost_usd = cost_usd
 
-    def met(self, view: View) -> Reason | None:
+    def met(self, view: View) -> EndReason | None:
         over = (self.tokens and view.tokens >= self.tokens) or (self.cost_usd and view.cost_usd >= self.cost_usd)
         return "budget" if over else None

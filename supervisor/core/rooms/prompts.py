@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BEGIN = "Please begin: give your opening thoughts on the topic."
+GO_ON = "Nobody has said anything since. Go on, if there is more to say."
 SKIP_RULE = (
     "Before responding, evaluate if you have something valuable to add to the conversation. If the current "
     "discussion is outside your expertise or you have nothing meaningful to contribute, respond with exactly "
@@ -47,9 +48,9 @@ def instruction(me: Person, others: Sequence[Person], topic: str, keyword: str, 
     return "\n\n".join([*parts, SKIP_RULE] if may_skip else parts)
 
 
-def said(words: Sequence[tuple[Person, str]], mark: str) -> str:
-    """A prompt that holds what others said, each with its author; without any, the request to begin."""
-    return "\n\n".join(framed(author, text, mark) for author, text in words) or BEGIN
+def said(words: Sequence[tuple[Person, str]], mark: str, *, begun: bool = False) -> str:
+    """A prompt that holds what others said, each with its author; without any, the request to begin or to go on."""
+    return "\n\n".join(framed(author, text, mark) for author, text in words) or (GO_ON if begun else BEGIN)
 
 
 def framed(author: Person, text: str, mark: str) -> str:

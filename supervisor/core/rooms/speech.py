@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from supervisor.events import Source
 
 SKIP = "SKIP"
 REASON = "SKIP:"
@@ -51,7 +54,7 @@ class Gate:
         self._held += piece
         while self._keyword and self._keyword in self._held:
             self._held = self._held.replace(self._keyword, "")
-        if not self._shown and self._may_skip():
+        if not self._shown and _may_skip(self._held.strip()):
             return ""
         keep = next((n for n in range(len(self._keyword) - 1, 0, -1) if self._held.endswith(self._keyword[:n])), 0)
         ready, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
@@ -63,6 +66,50 @@ class Gate:
         rest, self._held = self._held, ""
         return "" if not self._shown and read(rest, self._keyword).skips else rest
 
-    def _may_skip(self) -> bool:
-        start = self._held.strip()
-        return SKIP.startswith(start) or (start.startswith(REASON) and "\n" not in start)
+
+class Blocks:
+    """The text blocks of one turn: each is given out when it is certain what it is, and without the keyword.
+
+    A keyword may be split over two blocks, and the first words may turn out to be a skip; until then they are held.
+    """
+
+    def __init__(self, keyword: str) -> None:
+        self._keyword = keyword
+        self._held: list[tuple[str, Source]] = []
+        self._shown = False
+        self.ended = False
+        """The keyword was said."""
+
+    def feed(self, text: str, source: Source) -> list[tuple[str, Source]]:
+        self._held.append((text, source))
+        whole = "".join(text for text, _ in self._held)
+        self.ended = self.ended or (bool(self._keyword) and self._keyword in whole)
+        undecided = any(whole.endswith(self._keyword[:n]) for n in range(1, len(self._keyword)))
+        if undecided or (not self._shown and _may_skip(strip(whole, self._keyword))):
+            return []
+        return self._give()
+
+    def finish(self) -> list[tuple[str, Source]]:
+        """What is left when the turn is over; a skip is never given out."""
+        whole = "".join(text for text, _ in self._held)
+        if not self._shown and read(whole, self._keyword).skips:
+            self._held = []
+        return self._give()
+
+    def _give(self) -> list[tuple[str, Source]]:
+        held, self._held = self._held, []
+        if self._keyword and self._keyword in "".join(text for text, _ in held):
+            whole = "".join(text for text, _ in held)
+            if any(self._keyword in text for text, _ in held):
+                held = [(text.replace(self._keyword, ""), source) for text, source in held]
+            else:  # it is split: what was around it becomes one block
+                held = [(whole, held[-1][1])]
+        clean = [(strip(text, self._keyword), source) for text, source in held]
+        given = [(text, source) for text, source in clean if text]
+        self._shown = self._shown or bool(given)
+        return given
+
+
+def _may_skip(start: str) -> bool:
+    """Whether an answer that begins like this may still be a skip."""
+    return SKIP.startswith(start) or (start.startswith(REASON) and "\n" not in start)

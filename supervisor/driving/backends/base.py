@@ -86,6 +86,10 @@ class Backend(Protocol):
     def name(self) -> str: ...
 
     @property
+    def program(self) -> tuple[str, ...]:
+        """The program and its first arguments, where the configuration names no other."""
+
+    @property
     def allow(self) -> tuple[str, ...]:
         """The environment variables that this CLI needs to sign in and to reach its model."""
 

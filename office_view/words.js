@@ -1,0 +1,56 @@
+// @ts-check
+/** Reasons, states and times in words. Pure. */
+
+/** @type {Record<string, string>} */
+const ENDS = {
+  keyword: "They agree: the conversation is over",
+  timer: "Time is up",
+  user: "Stopped",
+  agent_exit: "An agent's program ended",
+  all_skipped: "Nobody has anything to add",
+  message_limit: "So many answers were asked for",
+  context_limit: "Conversation approaching model context limit",
+  budget: "The budget is spent",
+  error: "Something failed",
+};
+
+/** @type {Record<string, string>} */
+const PAUSES = {
+  failure: "paused after a failure",
+  rate_limit: "rate limited",
+  max_wait: "paused: no answer came",
+  suspended: "suspended",
+};
+
+/** Why a conversation ended, as a sentence.
+ * @param {{reason: string, turns: number, durationMs: number, detail?: string}} end */
+export function whyEnded(end) {
+  const turns = end.turns === 1 ? "1 turn" : `${end.turns} turns`;
+  const detail = end.detail && ["error", "agent_exit"].includes(end.reason) ? ` (${end.detail})` : "";
+  return `${ENDS[end.reason] ?? end.reason}${detail}. ${turns} in ${clock(end.durationMs)}.`;
+}
+
+/** 4:05 @param {number} ms */
+export function clock(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+}
+
+/** What goes on in a room, in a line.
+ * @param {any} room @param {Map<string, any>} agents @param {number} now in seconds */
+export function progress(room, agents, now) {
+  if (!room) return "";
+  const auto = room.auto;
+  if (!auto) return room.agents.length ? "Auto mode is off" : "";
+  if (auto.paused) {
+    const wait = auto.retryAt ? ` · Retry in ${Math.max(0, Math.ceil(auto.retryAt - now))}s` : "";
+    return auto.paused === "rate_limit" && auto.retryAt
+      ? `Rate limited. Retry in ${Math.max(0, Math.ceil(auto.retryAt - now))}s`
+      : `Auto mode ${PAUSES[auto.paused] ?? "paused"}${wait}`;
+  }
+  const parts = [`${clock((auto.endsAt - now) * 1000)} left`, `turn ${auto.turns + 1}`];
+  const waiting = agents.get(room.waiting_for_response);
+  if (waiting) parts.push(`${waiting.name} ${waiting.state === "idle" ? "is next" : waiting.state}`);
+  else if (room.next_response_at) parts.push(`Next response in ${Math.max(0, Math.ceil(room.next_response_at - now))}s`);
+  return parts.join(" · ");
+}

@@ -1,0 +1,127 @@
+"""`supervisor agents`, `status` and `stop`: the running server, from outside."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from supervisor.client import connect
+from supervisor.core import view
+from supervisor.errors import ServerError, StoreError
+from supervisor.store import store
+
+from .options import folder, printable, state_dir
+from .running import run
+
+if TYPE_CHECKING:
+    from supervisor.store.folder import ServerNote, StateFolder
+
+STOP_SECONDS = 60.0
+
+
+def running(place: StateFolder) -> ServerNote | None:
+    """The note of a server that is really there."""
+    note = place.note()
+    if note is None or not place.path.exists():
+        return None
+    try:
+        with place.locked():
+            return None
+    except StoreError:
+        return note
+
+
+async def snapshot(note: ServerNote) -> dict[str, Any]:
+    async with connect(note.ws_url, note.token) as client:
+        return client.welcome
+
+
+@click.command()
+@state_dir
+def agents(state_dir: str | None) -> None:
+    """List who is there: from the running server, else as it was left.
+
+    \b
+    Example:
+      supervisor agents
+    """
+    place = folder(state_dir)
+    note = running(place)
+    if note is not None:
+        people = run(snapshot, note)["snapshot"]["agents"]
+    else:
+        state = store.load(store.read_only(place.database).conn)
+        people = [view.agent(state, agent) for agent in state.agents.values()]
+    table = Table("agent", "name", "role", "backend", "state", "room", "tokens", "task", box=None)
+    for one in people:
+        tokens = f"{one['input_tokens'] + one['output_tokens']:,}"
+        state_now = one["state"] if note is not None else "away"
+        cells = [one["agent_id"], one["name"], one["role"], one["cli_backend"], state_now, one["room_id"] or "",
+                 tokens, one["current_task"] or ""]  # fmt: skip
+        table.add_row(*(Text(printable(cell)) for cell in cells))
+    Console(highlight=False).print(table if people else "Nobody is here.")
+
+
+@click.command()
+@state_dir
+def status(state_dir: str | None) -> None:
+    """Say whether a server runs, and what goes on in it.
+
+    \b
+    Example:
+      supervisor status
+    """
+    note = running(folder(state_dir))
+    if note is None:
+        raise click.ClickException("No server is running on this state folder: start one with `supervisor start`.")
+    seen = run(snapshot, note)
+    click.echo(f"A server runs at {note.url} (process {note.pid}), event {seen['seq']}.")
+    for room in seen["snapshot"]["rooms"]:
+        auto = room["auto"]
+        what = "manual mode" if auto is None else f"auto mode, turn {auto['turns'] + 1}"
+        if auto and auto["paused"]:
+            what = f"auto mode paused ({auto['paused']})"
+        about = f": {auto['topic']}" if auto else ""
+        click.echo(printable(f"{room['room_id']} {room['name']} — {len(room['agents'])} agents, {what}{about}"))
+
+
+@click.command()
+@state_dir
+def stop(state_dir: str | None) -> None:
+    """Stop the running server cleanly; what it was doing goes on at the next start.
+
+    \b
+    Example:
+      supervisor stop
+    """
+    place = folder(state_dir)
+    note = running(place)
+    if note is None:
+        raise click.ClickException("No server is running on this state folder.")
+    try:
+        os.kill(note.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        raise click.ClickException(f"Process {note.pid} is gone, but something holds {place.path}.") from None
+    except PermissionError:
+        raise click.ClickException(f"Process {note.pid} belongs to somebody else: stop it as that user.") from None
+    deadline = time.monotonic() + STOP_SECONDS
+    while running_still(place) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if running_still(place):
+        raise ServerError(f"Process {note.pid} has not stopped within {STOP_SECONDS:g} s.")
+    click.echo("Stopped; everything is saved.")
+
+
+def running_still(place: StateFolder) -> bool:
+    try:
+        with place.locked():
+            return False
+    except StoreError:
+        return True

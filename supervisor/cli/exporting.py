@@ -1,0 +1,101 @@
+"""What was said, as a document: Markdown for people, JSON for programs, JSON lines for a replay."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from supervisor import events as e
+from supervisor.errors import ConfigError
+from supervisor.store import store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlite_utils import Database
+
+FORMATS = ("md", "json", "jsonl")
+
+
+def format_of(path: Path) -> str:
+    if (kind := path.suffix.lstrip(".")) not in FORMATS:
+        raise ConfigError(f"{path}: expected a name that ends in .{', .'.join(FORMATS)}.")
+    return kind
+
+
+def write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def find_room(db: Database, wanted: str) -> str:
+    """A room by its id, `last`, or the name of exactly one."""
+    rooms = list(db.query("SELECT id, name FROM rooms ORDER BY created_at"))
+    if wanted == "last" and rooms:
+        return str(rooms[-1]["id"])
+    found = [row["id"] for row in rooms if wanted in (row["id"], row["name"])]
+    if len(found) != 1:
+        what = "There is no room" if not found else "There are several rooms called"
+        raise ConfigError(f"{what} {wanted!r}: `supervisor rooms` lists them.")
+    return str(found[0])
+
+
+def facts(db: Database, room_id: str) -> dict[str, Any]:
+    """Everything about a conversation, for any format."""
+    events = list(store.told(db, room_id))
+    started = [event for event in events if isinstance(event, e.AutoModeStarted)]
+    ended = [event for event in events if isinstance(event, e.AutoModeEnded)]
+    people = [event for event in events if isinstance(event, e.AgentJoined)]
+    (row,) = db.query("SELECT * FROM rooms WHERE id = ?", (room_id,))
+    return {
+        "room": row,
+        "topics": [event.topic for event in started],
+        "agents": [
+            {"agent_id": p.agent_id, "name": p.name, "role": p.role, "backend": p.cli_backend, "model": p.model}
+            for p in people
+        ],
+        "ends": [
+            {"reason": end.reason, "turns": end.turns, "durationMs": end.durationMs, "endedBy": end.endedBy}
+            for end in ended
+        ],
+        "messages": store.history(db, room_id),
+    }
+
+
+def export(db: Database, room_id: str, kind: str) -> str:
+    if kind == "jsonl":
+        return "".join(e.encoder.encode(event).decode() + "\n" for event in store.told(db, room_id))
+    found = facts(db, room_id)
+    if kind == "json":
+        return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+    return markdown(found)
+
+
+def markdown(found: dict[str, Any]) -> str:
+    roles = {agent["agent_id"]: agent["role"] for agent in found["agents"]}
+    title = " · ".join(dict.fromkeys(found["topics"])) or found["room"]["name"]
+    day = datetime.fromtimestamp(found["room"]["created_at"], UTC)
+    people = ", ".join(f"{a['name']} ({a['role']}, {a['backend']})" for a in found["agents"])
+    parts = [f"# {escape(title)}", f"{day:%Y-%m-%d %H:%M} UTC. {escape(people)}."]
+    for message in found["messages"]:
+        text = message["content"]
+        if message["type"] == "agent":
+            parts.append(
+                f"**{escape(message['author_name'])} ({escape(roles.get(message['author'], ''))}):**\n\n{text}"
+            )
+        elif message["author"] == e.TOPIC:
+            parts.append(f"> {escape(text)}")
+        elif message["type"] == "user":
+            parts.append(f"**{escape(message['author_name'])}:**\n\n{text}")
+        else:
+            parts.append(f"*{escape(text)}*")
+    parts += [f"*Ended: {end['reason']}, after {end['turns']} turns.*" for end in found["ends"][-1:]]
+    return "\n\n".join(parts) + "\n"
+
+
+def escape(text: str) -> str:
+    """Text that stays text in a line of Markdown."""
+    return "".join(f"\\{c}" if c in "\\`*_[]<>#" else " " if c == "\n" else c for c in text)

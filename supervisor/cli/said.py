@@ -1,0 +1,83 @@
+"""`supervisor rooms`, `history` and `export`: what was said."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from supervisor.store import store
+
+from . import exporting
+from .options import folder, printable, state_dir
+
+ROOMS = """
+    SELECT rooms.id, rooms.name, rooms.created_at, rooms.closed_at,
+           (SELECT COUNT(*) FROM messages WHERE room_id = rooms.id AND type = 'agent') AS said,
+           (SELECT body ->> '$.topic' FROM events WHERE room_id = rooms.id AND type = 'autoModeStarted'
+            ORDER BY seq DESC LIMIT 1) AS topic,
+           (SELECT body ->> '$.reason' FROM events WHERE room_id = rooms.id AND type = 'autoModeEnded'
+            ORDER BY seq DESC LIMIT 1) AS ended
+    FROM rooms ORDER BY rooms.created_at
+"""
+
+
+@click.command()
+@state_dir
+def rooms(state_dir: str | None) -> None:
+    """List the conversations.
+
+    \b
+    Example:
+      supervisor rooms
+    """
+    db = store.read_only(folder(state_dir).database)
+    table = Table("room", "began", "answers", "ended", "about", box=None)
+    for row in db.query(ROOMS):
+        began = datetime.fromtimestamp(row["created_at"]).strftime("%Y-%m-%d %H:%M")
+        ended = row["ended"] or ("closed" if row["closed_at"] else "open")
+        table.add_row(row["id"], began, str(row["said"]), ended, Text(printable(row["topic"] or row["name"])))
+    Console(highlight=False).print(table)
+
+
+@click.command()
+@click.argument("room", default="last")
+@click.option("--limit", default=1000, type=click.IntRange(1), help="The last so many messages.")
+@state_dir
+def history(room: str, limit: int, state_dir: str | None) -> None:
+    """Show what was said in ROOM: its id, its name, or `last`.
+
+    \b
+    Example:
+      supervisor history room_001 --limit 20
+    """
+    db = store.read_only(folder(state_dir).database)
+    for row in store.history(db, exporting.find_room(db, room), limit=limit):
+        at = datetime.fromtimestamp(row["at"]).strftime("%H:%M:%S")
+        who = "" if row["type"] in ("system", "error") else f"{row['author_name']}: "
+        click.echo(printable(f"{at}  {who}{row['content']}"))
+
+
+@click.command()
+@click.argument("room", default="last")
+@click.option("--format", "kind", default="md", show_default=True, type=click.Choice(exporting.FORMATS))
+@click.option("--output", "-o", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of the terminal.")
+@state_dir
+def export(room: str, kind: str, output: Path | None, state_dir: str | None) -> None:
+    """Write the conversation in ROOM as a document.
+
+    \b
+    Examples:
+      supervisor export last > argument.md
+      supervisor export room_001 --format jsonl -o events.jsonl
+    """
+    db = store.read_only(folder(state_dir).database)
+    text = exporting.export(db, exporting.find_room(db, room), kind)
+    if output is None:
+        click.echo(text if kind != "md" else printable(text), nl=False)
+    else:
+        exporting.write(output, text)

@@ -1,0 +1,173 @@
+"""`supervisor start`: the server and the office page."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+import webbrowser
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+import trio
+
+from supervisor.core import inputs
+from supervisor.driving.backends import backend as known_backend
+from supervisor.errors import ConfigError
+from supervisor.runtime import AgentRuntime
+from supervisor.runtime.runtime import missing_program
+from supervisor.server.server import Server
+from supervisor.store.folder import ServerNote
+
+from .options import conversation, fake_arguments, folder, office, state_dir, with_settings
+from .running import Signals, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from supervisor.config import Office
+    from supervisor.store.folder import StateFolder
+
+PORT = 8787
+SPEED, THINK = 70.0, 0.8
+"""How fast the fake CLI talks where people watch, and how long it thinks."""
+
+
+@click.command()
+@click.option("--backend", default=None, metavar="NAME", help="The CLI of agents that name none.  [default: fake]")
+@click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--auto", is_flag=True, help="Begin a conversation at once.")
+@click.option("--topic", default=None, help="What to talk about; drawn if left out.")
+@click.option("--open/--no-open", "opens", default=None, help="Open the page.  [default: where there is a browser]")
+@click.option(
+    "--resume/--fresh", "resumes", default=True, help="Go on where it was, or close the rooms and start anew."
+)
+@conversation
+@state_dir
+def start(
+    backend: str | None,
+    port: int,
+    auto: bool,
+    topic: str | None,
+    opens: bool | None,
+    resumes: bool,
+    config_file: Path | None,
+    keyword: str | None,
+    duration: float | None,
+    pattern: str | None,
+    seed: str | None,
+    state_dir: str | None,
+) -> None:
+    """Run the office: agents, conversations, and a page to watch them on.
+
+    \b
+    Examples:
+      supervisor start --auto
+      supervisor start --auto --topic "Tabs or spaces?" --duration 120
+      supervisor start --backend claude --config office.toml --port 9000
+    """
+    found = with_settings(
+        office(config_file), keyword=keyword, interaction_pattern=pattern,
+        max_duration_ms=int(duration * 1000) if duration else None,
+    )  # fmt: skip
+    if backend is not None:
+        found = with_backend(found, backend)
+    seed = secrets.token_hex(4) if seed is None else seed
+    serving = Serving(folder(state_dir), found, port, seed)
+    status = run(serving.run, auto, topic, opens, not resumes)
+    if status:
+        sys.exit(status)
+
+
+def with_backend(found: Office, name: str) -> Office:
+    entry = found.backend(name)
+    if name not in found.backends:
+        known_backend(name)
+    program = entry.command or tuple(known_backend(entry.kind or name).program)
+    if problem := missing_program(program[0]):
+        raise ConfigError(problem)
+    return msgspec.structs.replace(found, default_backend=name)
+
+
+class Serving:
+    """One run of the server."""
+
+    def __init__(self, place: StateFolder, found: Office, port: int, seed: str) -> None:
+        self.place, self.office, self.port, self.seed = place, found, port, seed
+        self.runtime = AgentRuntime(place, found, arguments=fake_arguments(seed, SPEED, THINK))
+
+    async def run(self, auto: bool, topic: str | None, opens: bool | None, fresh: bool) -> int:
+        with self.place.locked():
+            tokens = self.place.tokens(os.environ.get("SUPERVISOR_TOKEN", ""))
+            server = Server(self.runtime, tokens)
+            listeners = await server.listen(self.port)
+            signals = Signals()
+            async with trio.open_nursery() as nursery:
+                await nursery.start(signals.watch, nursery.cancel_scope)
+                await nursery.start(partial(self.runtime.run, fresh=fresh))
+                async with server.running(listeners):
+                    ws_url = server.url.replace("http://", "ws://") + "ws"
+                    note = ServerNote(
+                        pid=os.getpid(), url=server.url, ws_url=ws_url, token=tokens.operator, view_token=tokens.viewer
+                    )
+                    with self.place.announced(note):
+                        address = f"{server.url}#token={tokens.operator}"
+                        click.echo(f"The office is open at {address}")
+                        click.echo(f"(to watch only: {server.url}#token={tokens.viewer} — Ctrl-C stops)")
+                        await self._populate(auto, topic)
+                        if opens or (opens is None and has_browser()):
+                            await trio.to_thread.run_sync(self._open, address)
+                        await signals.asked.wait()
+                        click.echo("Stopping; everything is saved. Ctrl-C again stops at once.")
+                        await self.runtime.stop()
+                (self.place.path / "open.html").unlink(missing_ok=True)
+                nursery.cancel_scope.cancel()
+            return signals.status
+
+    async def _populate(self, auto: bool, topic: str | None) -> None:
+        """The rooms of the configuration, or one to begin with."""
+        state = self.runtime.core.state
+        await self.runtime.look(lambda: None)  # what was running has been revived
+        if not state.rooms:
+            for room in self.office.rooms:
+                people = [agent for name in room.agents if (agent := self.office.agent(name))]
+                configs = tuple(
+                    inputs.AgentConfig(name=agent.name, role=agent.role, cli_backend=agent.backend) for agent in people
+                )
+                self.runtime.tell(inputs.StartRoom(
+                    name=room.name, settings=self.office.room_settings(room), agents=configs, topic=room.topic,
+                    auto=room.auto, seed=self.seed,
+                ))  # fmt: skip
+            if not self.office.rooms:
+                configs = tuple(
+                    inputs.AgentConfig(name=agent.name, role=agent.role, cli_backend=agent.backend)
+                    for agent in self.office.agents
+                )
+                self.runtime.tell(inputs.StartRoom(name="Office", settings=self.office.settings, agents=configs))
+            await self.runtime.look(lambda: None)
+        if auto and not any(room.auto for room in state.rooms.values()):
+            settings = self.office.settings
+            self.runtime.tell(inputs.StartAutoMode(
+                roomId=next(iter(state.rooms)), topic=topic, seed=self.seed, keyword=settings.keyword,
+                maxDurationMs=settings.max_duration_ms, interactionPattern=settings.interaction_pattern,
+            ))  # fmt: skip
+
+    def _open(self, address: str) -> None:
+        """By way of a file that only we can read: the token is on no command line."""
+        page = self.place.path / "open.html"
+        page.touch(mode=0o600)
+        page.chmod(0o600)
+        page.write_text(f'<!doctype html><meta charset="utf-8"><script>location.replace("{address}")</script>')
+        webbrowser.open(page.as_uri())
+
+
+def has_browser() -> bool:
+    if not sys.stdout.isatty() or not (sys.platform == "darwin" or {"DISPLAY", "WAYLAND_DISPLAY"} & set(os.environ)):
+        return False
+    try:
+        webbrowser.get()
+    except webbrowser.Error:
+        return False
+    return True

@@ -1,0 +1,163 @@
+"""`office.toml`: backends, agents, rooms and settings. A mistake is told with file, key and what was expected."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any, TypeVar
+
+import msgspec
+
+from supervisor.errors import ConfigError
+from supervisor.events import Settings
+
+T = TypeVar("T")
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the file."""
+
+
+class BackendEntry(Entry, frozen=True, kw_only=True):
+    """`[backends.NAME]`: a CLI under a name that agents are given."""
+
+    kind: str = ""
+    """Which CLI it is (`fake`, `claude`); the table's own name if left out."""
+    command: tuple[str, ...] = ()
+    """The program and its first arguments, where it is not found by its usual name."""
+    arguments: tuple[str, ...] = ()
+    """Further arguments, at the end."""
+    allow: tuple[str, ...] = ()
+    """Names or patterns of environment variables that it gets beside the usual ones."""
+    environment: dict[str, str] = {}
+    """Variables that are set for it."""
+    model: str = ""
+    """The model, by the CLI's own name for it."""
+    context_size: int = 200_000
+    """How many tokens its model can hold."""
+
+
+class AgentEntry(Entry, frozen=True, kw_only=True):
+    """`[[agents]]`: somebody who works here."""
+
+    name: str
+    """One word, by which others mention it."""
+    role: str
+    """What it is in conversations, such as `sceptic`."""
+    backend: str = ""
+    """One of the backends; the default one if left out."""
+    model: str = ""
+    """Another model than its backend's."""
+    cwd: str = ""
+    """The folder that its CLI works in; its own below the state folder if left out."""
+    arguments: tuple[str, ...] = ()
+    """Further arguments for its CLI."""
+
+
+class RoomEntry(Entry, frozen=True, kw_only=True):
+    """`[[rooms]]`: a conversation."""
+
+    name: str
+    """What it is called."""
+    agents: tuple[str, ...] = ()
+    """The names of those in it, in their order."""
+    topic: str = ""
+    """What to talk about; drawn from the pool if left out."""
+    auto: bool = False
+    """Whether auto mode starts with the server."""
+    settings: dict[str, Any] = {}
+    """Settings of this room, as in `[settings]`."""
+
+
+class Office(Entry, frozen=True, kw_only=True):
+    """The whole file."""
+
+    default_backend: str = "fake"
+    """The backend of agents that name none."""
+    backends: dict[str, BackendEntry] = {}
+    """The CLIs."""
+    agents: tuple[AgentEntry, ...] = ()
+    """The people."""
+    rooms: tuple[RoomEntry, ...] = ()
+    """The conversations."""
+    settings: Settings = Settings()
+    """How rooms converse, unless they say otherwise."""
+    most_agents: int = 200
+    """How many agents there may be at once."""
+
+    def backend(self, name: str) -> BackendEntry:
+        return self.backends.get(name, BackendEntry())
+
+    def agent(self, name: str) -> AgentEntry | None:
+        return next((agent for agent in self.agents if agent.name == name), None)
+
+    def room_settings(self, room: RoomEntry) -> Settings:
+        return msgspec.convert({**msgspec.to_builtins(self.settings), **room.settings}, Settings)
+
+
+def parse(text: str, name: str, kinds: tuple[str, ...]) -> Office:
+    """The file's text into an office; `kinds` are the CLIs that can be driven."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{name}: {error}.") from None
+    for key, kind in (("agents", AgentEntry), ("rooms", RoomEntry)):
+        entries = data.get(key, [])
+        if not isinstance(entries, list):
+            raise ConfigError(f"{name}: {key}: expected tables that begin with [[{key}]].")
+        for number, entry in enumerate(entries):
+            _convert(entry, kind, name, f"{key}[{number}]")
+    office = _convert(data, Office, name, "")
+    _check(office, name, kinds)
+    return office
+
+
+def _convert(data: Any, kind: type[T], name: str, where: str) -> T:
+    try:
+        return msgspec.convert(data, kind)
+    except msgspec.ValidationError as error:
+        message, _, path = str(error).partition(" - at ")
+        place = ".".join(part for part in (where, path.strip("`").removeprefix("$").lstrip(".")) if part)
+        if unknown := re.search(r"unknown field `(\w+)`", message):
+            known = ", ".join(field.encode_name for field in msgspec.structs.fields(_owner(kind, path)))
+            key = ".".join(part for part in (place, unknown[1]) if part)
+            raise ConfigError(f"{name}: {key}: there is no such key; expected one of {known}.") from None
+        missing = re.search(r"missing required field `(\w+)`", message)
+        if missing:
+            raise ConfigError(f"{name}: {place}.{missing[1]}: expected a value, there is none.") from None
+        told = message.replace("`", "")
+        raise ConfigError(f"{name}: {place}: {told[0].lower()}{told[1:]}.") from None
+
+
+def _owner(kind: type[Any], path: str) -> type[Any]:
+    """The type of the table in which an unknown key was found."""
+    if "settings" in path:
+        return Settings
+    return BackendEntry if "backends" in path else kind
+
+
+def _check(office: Office, name: str, kinds: tuple[str, ...]) -> None:
+    backends = {*kinds, *office.backends}
+    for key, backend in office.backends.items():
+        if (backend.kind or key) not in kinds:
+            raise ConfigError(f"{name}: backends.{key}.kind: expected one of {', '.join(kinds)}.")
+        if backend.context_size < 0:
+            raise ConfigError(f"{name}: backends.{key}.context_size: expected a number of tokens, 0 for unknown.")
+    if office.default_backend not in backends:
+        raise ConfigError(f"{name}: default_backend: expected one of {', '.join(sorted(backends))}.")
+    names = [agent.name for agent in office.agents]
+    for number, agent in enumerate(office.agents):
+        if agent.backend and agent.backend not in backends:
+            raise ConfigError(f"{name}: agents[{number}].backend: expected one of {', '.join(sorted(backends))}.")
+        if names.index(agent.name) != number:
+            raise ConfigError(f"{name}: agents[{number}].name: there is a {agent.name} already; expected another name.")
+    placed: list[str] = []
+    for number, room in enumerate(office.rooms):
+        _convert(room.settings, Settings, name, f"rooms[{number}].settings")
+        for member in room.agents:
+            if member not in names:
+                raise ConfigError(f"{name}: rooms[{number}].agents: there is no agent {member!r}; expected one of "
+                                  f"{', '.join(names) or '[[agents]], of which there are none'}.")  # fmt: skip
+            if member in placed:
+                raise ConfigError(f"{name}: rooms[{number}].agents: {member} is in another room already.")
+            placed.append(member)

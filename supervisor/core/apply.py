@@ -1,0 +1,207 @@
+"""Remembering: one event changes the state, and nothing else happens. A restart and a replay are made of this alone."""
+
+from __future__ import annotations
+
+import msgspec
+
+from supervisor import events as e
+
+from .state import KEPT_MESSAGES, Agent, Ask, Auto, Room, State
+
+
+def apply(state: State, event: e.AnyEvent) -> None:
+    """Take an event in; events come in the order of their `seq`, without a gap."""
+    if event.seq != state.seq + 1:
+        raise ValueError(f"event {event.seq} cannot follow {state.seq}")
+    state.seq = event.seq
+    match event:
+        case e.AgentJoined():
+            _joined(state, event)
+        case e.AgentLeft():
+            _left(state, event)
+        case e.AgentStateChanged():
+            state.agents[event.agent_id].state = event.state
+        case e.AgentMoved():
+            state.agents[event.agent_id].position = event.path[-1]
+        case e.UsageReported():
+            _used(state, event)
+        case e.ContextWarning():
+            state.agents[event.agent_id].warned = True
+        case e.TaskUpdated():
+            _task(state, event)
+        case e.TurnStarted() | e.TurnRestarted() | e.TurnEnded() | e.AnswerHeld() | e.AgentMessage():
+            _turn(state, event)
+        case e.MessageAdded():
+            _message(state, event.message)
+        case e.RoomCreated():
+            state.room_count += 1
+            state.rooms[event.room_id] = Room(id=event.room_id, name=event.name, settings=event.settings)
+        case e.RoomClosed():
+            del state.rooms[event.room_id]
+        case e.RoomUpdated():
+            _room(state, event)
+        case e.AutoModeStarted() | e.AutoModePaused() | e.AutoModeResumed() | e.AutoModeEnded():
+            _auto(state, event)
+        case _:
+            pass  # shown to people; nothing to remember
+
+
+def _joined(state: State, event: e.AgentJoined) -> None:
+    state.agent_count += 1
+    state.agents[event.agent_id] = Agent(
+        id=event.agent_id, name=event.name, role=event.role, backend=event.cli_backend, model=event.model,
+        session_id=event.session_id, position=event.position, seat=event.seat, spawned_at=event.at,
+        room_id=event.room_id, context_max=event.context_max,
+    )  # fmt: skip
+    if event.room_id is not None:
+        state.rooms[event.room_id].agents.append(event.agent_id)
+
+
+def _left(state: State, event: e.AgentLeft) -> None:
+    agent = state.agents.pop(event.agent_id)
+    if agent.room_id in state.rooms:
+        room = state.rooms[agent.room_id]
+        place = room.agents.index(agent.id)
+        room.agents.remove(agent.id)
+        room.current_index -= place < room.current_index
+        room.current_index = room.current_index % len(room.agents) if room.agents else 0
+        room.heard.pop(agent.id, None)
+        room.skip_count.pop(agent.id, None)
+
+
+def _used(state: State, event: e.UsageReported) -> None:
+    agent = state.agents[event.agent_id]
+    room = state.rooms.get(agent.room_id or "")
+    if room is not None and room.auto is not None:
+        spent = event.input_tokens + event.output_tokens - agent.input_tokens - agent.output_tokens
+        room.auto.tokens += spent
+    agent.input_tokens, agent.output_tokens = event.input_tokens, event.output_tokens
+    agent.context_tokens, agent.cost_usd = event.context_tokens, event.cost_usd
+
+
+def _task(state: State, event: e.TaskUpdated) -> None:
+    task = event.task
+    if task.id not in state.tasks:
+        state.task_count += 1
+    agent = state.agents.get(task.agent_id)
+    if task.status == "completed":
+        state.tasks.pop(task.id, None)
+        if agent is not None and agent.task_id == task.id:
+            open_ones = [other.id for other in state.tasks.values() if other.agent_id == agent.id]
+            agent.task_id = max(open_ones, default=None)
+    else:
+        state.tasks[task.id] = task
+        if agent is not None:
+            agent.task_id = task.id
+
+
+def _turn(
+    state: State, event: e.TurnStarted | e.TurnRestarted | e.TurnEnded | e.AnswerHeld | e.AgentMessage
+) -> None:  # fmt: skip
+    match event:
+        case e.TurnStarted():
+            room, agent = state.rooms[event.room_id], state.agents[event.agent_id]
+            state.ask_count += 1
+            state.asks[event.ask_id] = Ask(
+                id=event.ask_id, agent_id=agent.id, room_id=room.id, turn=event.turn, heard=event.heard,
+                give_up_at=event.at + room.settings.max_wait_time,
+            )  # fmt: skip
+            agent.ask_id = event.ask_id
+            agent.instruction = event.instruction or agent.instruction
+            room.current_index = room.agents.index(agent.id)
+            if room.auto is not None:
+                room.auto.wave.append(event.ask_id)
+                room.auto.next_at = None
+        case e.TurnRestarted():
+            ask = state.asks[event.ask_id]
+            ask.restarted = True
+            ask.give_up_at = event.at + state.rooms[ask.room_id].settings.max_wait_time
+        case e.AnswerHeld():
+            state.asks[event.ask_id].answer = event.answer
+        case e.AgentMessage():
+            agent = state.agents[event.agentId]
+            agent.last_message = event.text
+            if agent.ask_id in state.asks and event.transcript.line:
+                state.asks[agent.ask_id].lines.append(event.transcript.line)
+        case e.TurnEnded():
+            _turn_ended(state, event)
+
+
+def _turn_ended(state: State, event: e.TurnEnded) -> None:
+    ask = state.asks.pop(event.ask_id)
+    room, agent = state.rooms[ask.room_id], state.agents[ask.agent_id]
+    agent.ask_id = None
+    taken = event.outcome in ("answered", "skipped")
+    if taken:
+        kept = {message.id for message in room.messages}
+        had = [*room.heard.get(agent.id, []), *ask.heard]
+        room.heard[agent.id] = [message for message in had if message in kept]
+        room.current_index = (room.agents.index(agent.id) + 1) % len(room.agents)
+        room.skip_count[agent.id] = room.skip_count.get(agent.id, 0) + 1 if event.outcome == "skipped" else 0
+    if room.auto is not None and event.ask_id in room.auto.wave:
+        auto = room.auto
+        auto.wave.remove(event.ask_id)
+        if taken:
+            auto.turns += 1
+            auto.attempt = 0
+            auto.messages += event.outcome == "answered"
+            auto.skips_in_a_row = auto.skips_in_a_row + 1 if event.outcome == "skipped" else 0
+
+
+def _message(state: State, message: e.Message) -> None:
+    state.message_count += 1
+    room = state.rooms[message.room_id]
+    room.messages.append(message)
+    if len(room.messages) > KEPT_MESSAGES:
+        gone = room.messages.pop(0)
+        for had in room.heard.values():
+            if gone.id in had:
+                had.remove(gone.id)
+
+
+def _room(state: State, event: e.RoomUpdated) -> None:
+    room = state.rooms[event.room_id]
+    for agent_id in set(room.agents) - set(event.agents):
+        state.agents[agent_id].room_id = None
+    for agent_id in event.agents:
+        state.agents[agent_id].room_id = room.id
+    room.agents = list(event.agents)
+    room.current_index = event.current_index
+    room.settings = event.settings
+    if room.auto is not None:
+        room.auto.next_at = event.next_response_at
+
+
+def _auto(
+    state: State, event: e.AutoModeStarted | e.AutoModePaused | e.AutoModeResumed | e.AutoModeEnded
+) -> None:  # fmt: skip
+    room = state.rooms[event.roomId]
+    match event:
+        case e.AutoModeStarted():
+            room.end = None
+            room.skip_count = {}
+            room.auto = Auto(
+                topic=event.topic, started_at=event.at, ends_at=event.endsAt, pattern=event.interactionPattern,
+                unattended=event.unattended,
+            )  # fmt: skip
+        case e.AutoModePaused():
+            assert room.auto is not None
+            if room.auto.paused is None:
+                room.auto.paused_at = event.at
+            room.auto.paused, room.auto.retry_at, room.auto.next_at = event.reason, event.retryAt, None
+        case e.AutoModeResumed():
+            auto = room.auto
+            assert auto is not None
+            if auto.paused is not None:
+                auto.paused_ms += int((event.at - auto.paused_at) * 1000)
+            auto.paused, auto.retry_at, auto.ends_at, auto.attempt = None, None, event.endsAt, event.attempt
+            for ask_id in auto.wave:
+                state.asks[ask_id].give_up_at = event.at + room.settings.max_wait_time
+        case e.AutoModeEnded():
+            room.auto = None
+            room.end = event
+
+
+def clone(state: State) -> State:
+    """A copy that shares nothing, by way of its stored form."""
+    return msgspec.json.decode(msgspec.json.encode(state), type=State)

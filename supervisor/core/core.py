@@ -1,0 +1,347 @@
+"""The core: `decide` chooses, `apply` remembers. Pure: no clock, no chance, no file, no process.
+
+    decision = core.decide(input, now)      # events (already remembered) and effects to carry out
+    core.apply(event)                       # a stored event, on a restart or in a replay: nothing else happens
+
+Every change of the state is made by an event, so whoever applies the same events has the same state. A command that
+cannot be carried out raises `Refused` before anything was decided.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import uuid
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from supervisor import events as e
+from supervisor.errors import Refused
+
+from . import agents, effects, inputs
+from .apply import apply
+from .rooms.turns import Turns
+from .state import Agent, Room, State
+
+if TYPE_CHECKING:
+    from .effects import AnyEffect
+
+CAST = (
+    ("Ada", "optimist"), ("Bo", "sceptic"), ("Cy", "engineer"), ("Dee", "historian"), ("Eve", "advocate of users"),
+    ("Finn", "economist"), ("Gus", "tester"), ("Hana", "designer"), ("Ivo", "lawyer"), ("Jo", "newcomer"),
+    ("Kit", "operator"), ("Lea", "mediator"),
+)  # fmt: skip
+"""Who comes when a room needs somebody."""
+
+NAME = re.compile(r"[^\W\d_][\w'-]{0,31}")
+MS_PER_TILE = 333
+
+
+class BackendFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What the core has to know of a CLI."""
+
+    model: str = ""
+    context_max: int = 200_000
+
+
+class Rules(msgspec.Struct, frozen=True, kw_only=True):
+    """What does not change while it runs."""
+
+    office_id: str
+    backends: dict[str, BackendFacts]
+    default_backend: str
+    settings: e.Settings = e.Settings()
+    models: dict[str, str] = {}
+    """The models of configured agents that have one of their own, by name."""
+    patterns: tuple[str, ...] = ("walk-to-agent", "stay-at-desk", "meet-at-table")
+    most_agents: int = 200
+    most_rooms: int = 50
+
+
+class Decision(NamedTuple):
+    """What follows from an input: what happened, what is to be done, and the agent that was made, if one was."""
+
+    events: list[e.AnyEvent]
+    effects: list[AnyEffect]
+    agent_id: str | None = None
+
+
+class Core(Turns):
+    """Agents, tasks and rooms, in one order."""
+
+    def __init__(self, rules: Rules, state: State | None = None) -> None:
+        self.rules = rules
+        self.state = state or State()
+        self._events: list[e.AnyEvent] = []
+        self._effects: list[AnyEffect] = []
+        self._made: str | None = None
+        self.now = 0.0
+        self.asleep: frozenset[str] = frozenset()
+        """Rooms that nobody has woken: they are left exactly as they are."""
+
+    def apply(self, event: e.AnyEvent) -> None:
+        apply(self.state, event)
+
+    def decide(self, given: inputs.AnyInput, now: float) -> Decision:
+        self._events, self._effects, self._made, self.now = [], [], None, now
+        self._handle(given)
+        return Decision(self._events, self._effects, self._made)
+
+    def _handle(self, given: inputs.AnyInput) -> None:
+        match given:
+            case inputs.SpawnAgent():
+                room = self._room(given.room_id) if given.room_id is not None else self._only_room()
+                self._made = self._spawn(given.agent_config, room)
+            case inputs.TerminateAgent():
+                self._remove(self._agent(given.agent_id), "terminated")
+            case inputs.MoveAgent():
+                self._move(self._agent(given.agent_id), given.position)
+            case inputs.AssignTask():
+                self._assign(self._agent(given.agent_id), given.task_name)
+            case inputs.CompleteTask():
+                self._complete(given.task_id)
+            case inputs.CreateRoom():
+                self._open_room(given.name or "", self.rules.settings)
+            case inputs.CloseRoom():
+                self._close(self._room(given.room_id))
+            case inputs.StartRoom():
+                room = self._open_room(given.name, given.settings)
+                for config in given.agents:
+                    self._spawn(config, room)
+                if given.auto:
+                    start = inputs.StartAutoMode(roomId=room.id, topic=given.topic or None, seed=given.seed)
+                    self._start_auto(start, unattended=given.unattended)
+            case inputs.StartAutoMode():
+                self._start_auto(given)
+            case inputs.StopAutoMode():
+                self._end(self._running(given.roomId), "user", e.PERSON)
+            case inputs.ResumeAutoMode():
+                self._resume(self._running(given.roomId))
+            case inputs.RetryTurn():
+                self._resume(self._running(given.room_id))
+            case inputs.CancelRateLimitWait():
+                self._cancel_wait(self._running(given.room_id))
+            case inputs.ToolSeen() if given.agent_id in self.state.agents:
+                self._emit(e.ToolUsed(
+                    agent_id=given.agent_id, tool=given.tool, status=given.status, summary=given.summary,
+                    tool_id=given.tool_id,
+                ))  # fmt: skip
+            case inputs.UsageSeen() | inputs.CostSeen() if given.agent_id in self.state.agents:
+                self._count(self.state.agents[given.agent_id], given)
+            case inputs.AgentGone() if given.agent_id in self.state.agents:
+                self._remove(self.state.agents[given.agent_id], given.reason, stop=False)
+            case inputs.Written() | inputs.SpeechBegan() | inputs.Said() | inputs.TurnOver():
+                if given.ask_id in self.state.asks:
+                    self._heard_of(self.state.asks[given.ask_id], given)
+            case inputs.Due():
+                self._due()
+            case inputs.Suspend():
+                for room in self._autos():
+                    self._pause(room, "suspended", None, "")
+            case inputs.Wake():
+                self._wake(given)
+            case _:
+                pass  # about somebody who is gone
+
+    # -- saying it ------------------------------------------------------------------------------------------------
+
+    def _emit(self, event: e.AnyEvent) -> None:
+        event = msgspec.structs.replace(event, seq=self.state.seq + 1, at=self.now)
+        apply(self.state, event)
+        self._events.append(event)
+
+    def _do(self, effect: AnyEffect) -> None:
+        self._effects.append(effect)
+
+    def _enter(self, agent: Agent, new: e.AgentState) -> None:
+        """Change the state along the table; every step is broadcast and recorded (C4, C5)."""
+        steps = agents.way(agent.state, new)
+        if steps is None:
+            raise ValueError(f"{agent.id} cannot go from {agent.state} to {new}")
+        for step in steps:
+            task = self.state.tasks.get(agent.task_id or 0)
+            self._emit(e.AgentStateChanged(
+                agent_id=agent.id, state=step, old_state=agent.state, position=agent.position,
+                current_task=task.task_name if task else None,
+            ))  # fmt: skip
+
+    def _say(self, room: Room, kind: e.MessageType, text: str, author: str = "system", name: str = "") -> str:
+        message = e.Message(
+            id=f"msg_{self.state.message_count + 1:06d}", room_id=room.id, type=kind, author=author,
+            author_name=name or author, content=text, at=self.now,
+        )  # fmt: skip
+        self._emit(e.MessageAdded(message=message))
+        return message.id
+
+    def new_id(self, what: str, number: int) -> str:
+        """An id in the form of a random uuid; nobody outside can guess it, and a replay finds the same one."""
+        digest = hashlib.sha256(f"{self.rules.office_id} {what} {number}".encode()).digest()
+        return str(uuid.UUID(bytes=digest[:16], version=4))
+
+    # -- finding --------------------------------------------------------------------------------------------------
+
+    def _agent(self, agent_id: str) -> Agent:
+        if agent_id not in self.state.agents:
+            raise Refused("unknown_agent", f"There is no agent {agent_id!r}.")
+        return self.state.agents[agent_id]
+
+    def _only_room(self) -> Room | None:
+        return next(iter(self.state.rooms.values())) if len(self.state.rooms) == 1 else None
+
+    def _room(self, room_id: str | None) -> Room:
+        if room_id is None:
+            if (room := self._only_room()) is not None:
+                return room
+            raise Refused("unknown_room", "Say which room: there is not just one.")
+        if room_id not in self.state.rooms:
+            raise Refused("unknown_room", f"There is no room {room_id!r}.")
+        return self.state.rooms[room_id]
+
+    def _running(self, room_id: str | None) -> Room:
+        autos = self._autos()
+        room = autos[0] if room_id is None and len(autos) == 1 else self._room(room_id)
+        if room.auto is None:
+            raise Refused("invalid_state", f"Auto mode is not running in {room.name}.")
+        return room
+
+    def _autos(self) -> list[Room]:
+        return [room for room in self.state.rooms.values() if room.auto is not None and room.id not in self.asleep]
+
+    # -- agents and tasks -----------------------------------------------------------------------------------------
+
+    def _check_config(self, config: inputs.AgentConfig, room: Room | None) -> str:
+        backend = config.cli_backend or self.rules.default_backend
+        if not NAME.fullmatch(config.name):
+            raise Refused("bad_message", f"The name {config.name!r} cannot be mentioned: use letters and digits.")
+        if not 0 < len(config.role.strip()) <= 60 or not config.role.isprintable():
+            raise Refused("bad_message", "A role is needed: one line of at most 60 characters.")
+        if backend not in self.rules.backends:
+            known = ", ".join(self.rules.backends)
+            raise Refused("unknown_backend", f"There is no backend {backend!r}; choose one of {known}.")
+        there = [agent for agent in self.state.agents.values() if agent.room_id == (room.id if room else None)]
+        if any(agent.name.lower() == config.name.lower() for agent in there):
+            raise Refused("name_taken", f"There is a {config.name} already: choose another name.")
+        if len(self.state.agents) >= self.rules.most_agents:
+            raise Refused("limit_reached", f"There are {len(self.state.agents)} agents: end one first.")
+        return backend
+
+    def _spawn(self, config: inputs.AgentConfig, room: Room | None) -> str:
+        backend = self._check_config(config, room)
+        taken = {agent.seat for agent in self.state.agents.values()}
+        seat = next(n for n in range(len(taken) + 1) if n not in taken)
+        number = self.state.agent_count + 1
+        agent_id = f"agent_{number:03d}"
+        facts = self.rules.backends[backend]
+        self._emit(e.AgentJoined(
+            agent_id=agent_id, name=config.name, role=config.role.strip(), cli_backend=backend,
+            model=self.rules.models.get(config.name, facts.model),
+            position=config.initial_position or e.Position(2 + seat % 6 * 3, 3 + seat // 6 * 4), seat=seat,
+            room_id=room.id if room else None, session_id=self.new_id("session", number),
+            context_max=facts.context_max,
+        ))  # fmt: skip
+        self._do(effects.Spawn(agent_id=agent_id))
+        if room is not None:
+            self._say(room, "system", f"{config.name} | {config.role.strip()} joined the conversation")
+        return agent_id
+
+    def _remove(self, agent: Agent, reason: str, *, stop: bool = True) -> None:
+        room = self.state.rooms.get(agent.room_id or "")
+        if agent.ask_id is not None:
+            self._drop(self.state.asks[agent.ask_id], "interrupted" if stop else "failed", reason, interrupt=False)
+        if agent.state != "idle":
+            self._enter(agent, "idle")
+        self._emit(e.AgentLeft(agent_id=agent.id, reason=reason))
+        if stop:
+            self._do(effects.Stop(agent_id=agent.id))
+        if room is not None:
+            self._say(room, "system", f"{agent.name} | {agent.role} left the conversation")
+            if room.auto is not None and (not stop or len(room.agents) < 2):
+                self._end(room, "agent_exit", agent.id, reason)
+            elif room.auto is not None and room.auto.paused is None:
+                self._go_on(room)
+
+    def _move(self, agent: Agent, to: e.Position) -> None:
+        if not agents.may_move(agent.state):
+            raise Refused("invalid_state", f"{agent.name} is {agent.state} and does not move until it is idle.")
+        here = agent.position
+        xs = range(here.x, to.x, 1 if to.x > here.x else -1)
+        ys = range(here.y, to.y, 1 if to.y > here.y else -1)
+        path = [*(e.Position(x, here.y) for x in xs), *(e.Position(to.x, y) for y in ys), to]
+        if len(path) > 1000:
+            raise Refused("unreachable", f"{to.x}, {to.y} is too far away.")
+        facing: e.Facing = (
+            ("down" if to.y > here.y else "up") if to.y != here.y else "right" if to.x >= here.x else "left"
+        )
+        self._emit(e.AgentMoved(
+            agent_id=agent.id, path=path, started_at=self.now, ms_per_tile=MS_PER_TILE, facing=facing,
+            reason="command",
+        ))  # fmt: skip
+
+    def _assign(self, agent: Agent, name: str) -> None:
+        if not name.strip() or len(name) > 500:
+            raise Refused("bad_message", "A task needs a name of at most 500 characters.")
+        self._emit(e.TaskUpdated(task=e.Task(
+            id=self.state.task_count + 1, agent_id=agent.id, task_name=name.strip(), status="assigned",
+            created_at=self.now,
+        )))  # fmt: skip
+
+    def _complete(self, task_id: int) -> None:
+        task = self.state.tasks.get(task_id)
+        if task is None:
+            raise Refused("invalid_state", f"There is no open task {task_id}.")
+        self._emit(e.TaskUpdated(task=msgspec.structs.replace(task, status="completed", completed_at=self.now)))
+
+    def _count(self, agent: Agent, seen: inputs.UsageSeen | inputs.CostSeen) -> None:
+        usage = seen if isinstance(seen, inputs.UsageSeen) else None
+        self._emit(e.UsageReported(
+            agent_id=agent.id, input_tokens=agent.input_tokens + (usage.input_tokens if usage else 0),
+            output_tokens=agent.output_tokens + (usage.output_tokens if usage else 0),
+            context_tokens=usage.context_tokens if usage else agent.context_tokens, context_max=agent.context_max,
+            cost_usd=agent.cost_usd + (0.0 if isinstance(seen, inputs.UsageSeen) else seen.cost_usd),
+        ))  # fmt: skip
+        if agent.context_max and agent.context_tokens >= 0.8 * agent.context_max and not agent.warned:
+            self._emit(e.ContextWarning(
+                agent_id=agent.id, context_tokens=agent.context_tokens, context_max=agent.context_max
+            ))  # fmt: skip
+
+    # -- rooms ----------------------------------------------------------------------------------------------------
+
+    def _open_room(self, name: str, settings: e.Settings) -> Room:
+        if len(self.state.rooms) >= self.rules.most_rooms:
+            raise Refused("limit_reached", f"There are {len(self.state.rooms)} rooms: close one first.")
+        room_id = f"room_{self.state.room_count + 1:03d}"
+        self._emit(e.RoomCreated(room_id=room_id, name=name.strip() or "Office", settings=settings))
+        return self.state.rooms[room_id]
+
+    def _close(self, room: Room) -> None:
+        if room.auto is not None:
+            self._end(room, "user", e.PERSON)
+        for agent_id in list(room.agents):
+            self._remove(self.state.agents[agent_id], "the room was closed")
+        self._emit(e.RoomClosed(room_id=room.id))
+
+    def _top_up(self, room: Room) -> None:
+        """A1: two or more, each with a role of its own."""
+        names = {self.state.agents[agent_id].name.lower() for agent_id in room.agents}
+        roles = {self.state.agents[agent_id].role for agent_id in room.agents}
+        spare = [(name, role) for name, role in CAST if name.lower() not in names and role not in roles]
+        spare += [(f"Guest{n}", f"guest {n}") for n in range(1, 3) if f"guest{n}" not in names]
+        while len(room.agents) < 2:
+            name, role = spare.pop(0)
+            self._spawn(inputs.AgentConfig(name=name, role=role), room)
+
+    def _wake(self, given: inputs.Wake) -> None:
+        if given.fresh:
+            for room in list(self.state.rooms.values()):
+                self._close(room)
+            for agent in list(self.state.agents.values()):
+                self._remove(agent, "a fresh start")
+            self._effects.clear()  # nobody was running yet
+            return
+        for agent in self.state.agents.values():
+            self._do(effects.Spawn(agent_id=agent.id))
+            if agent.ask_id is None and agent.state != "idle":
+                self._enter(agent, "idle")
+        for room in self._autos():
+            self._wake_room(room, given.answered)

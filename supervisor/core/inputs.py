@@ -1,0 +1,206 @@
+"""What the core is told: commands of people and programs, and facts about agents.
+
+Commands have their wire names as tags, so that a message from the socket *is* an input; facts come from the runtime.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from supervisor.events import Position, Settings, Source
+from supervisor.records import FailureKind
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
+    request_id: str | None = None
+
+
+class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    name: str
+    role: str
+    cli_backend: str = ""
+    initial_position: Position | None = None
+
+
+class SpawnAgent(Command, frozen=True, kw_only=True, tag="agent_spawn_request"):
+    agent_config: AgentConfig
+    room_id: str | None = None
+
+
+class TerminateAgent(Command, frozen=True, kw_only=True, tag="agent_terminate_request"):
+    agent_id: str
+
+
+class StartAutoMode(Command, frozen=True, kw_only=True, tag="startAutoMode"):
+    roomId: str | None = None
+    topic: str | None = None
+    agents: list[str] | None = None
+    keyword: str | None = None
+    maxDurationMs: int | None = None
+    maxMessages: int | None = None
+    minTurns: int | None = None
+    interactionPattern: str | None = None
+    seed: int | str | None = None
+
+
+class StopAutoMode(Command, frozen=True, kw_only=True, tag="stopAutoMode"):
+    roomId: str | None = None
+
+
+class ResumeAutoMode(Command, frozen=True, kw_only=True, tag="resumeAutoMode"):
+    roomId: str | None = None
+
+
+class RetryTurn(Command, frozen=True, kw_only=True, tag="retry_turn"):
+    room_id: str | None = None
+
+
+class CancelRateLimitWait(Command, frozen=True, kw_only=True, tag="cancel_rate_limit_wait"):
+    room_id: str | None = None
+
+
+class MoveAgent(Command, frozen=True, kw_only=True, tag="move_agent"):
+    agent_id: str
+    position: Position
+
+
+class AssignTask(Command, frozen=True, kw_only=True, tag="assign_task"):
+    agent_id: str
+    task_name: str
+
+
+class CompleteTask(Command, frozen=True, kw_only=True, tag="complete_task"):
+    task_id: int
+
+
+class CreateRoom(Command, frozen=True, kw_only=True, tag="create_room"):
+    name: str | None = None
+
+
+class CloseRoom(Command, frozen=True, kw_only=True, tag="close_room"):
+    room_id: str
+
+
+class GetAgentState(Command, frozen=True, kw_only=True, tag="get_agent_state"):
+    agent_id: str
+
+
+class GetHistory(Command, frozen=True, kw_only=True, tag="get_history"):
+    room_id: str | None = None
+    before: int | None = None
+    limit: int = 100
+
+
+Decided = (
+    SpawnAgent | TerminateAgent | StartAutoMode | StopAutoMode | ResumeAutoMode | RetryTurn | CancelRateLimitWait
+    | MoveAgent | AssignTask | CompleteTask | CreateRoom | CloseRoom
+)  # fmt: skip
+"""Commands that the core decides about."""
+Asked = GetAgentState | GetHistory
+"""Questions that change nothing."""
+AnyCommand = Decided | Asked
+
+
+class Fact(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that happened."""
+
+
+class Written(Fact, frozen=True, kw_only=True):
+    """The prompt was written to the CLI's stdin, all of it."""
+
+    ask_id: str
+
+
+class SpeechBegan(Fact, frozen=True, kw_only=True):
+    """The first words that may be shown."""
+
+    ask_id: str
+
+
+class Said(Fact, frozen=True, kw_only=True):
+    """A block of text that is certain to be speech, without the keyword."""
+
+    ask_id: str
+    text: str
+    source: Source = Source()
+
+
+class ToolSeen(Fact, frozen=True, kw_only=True):
+    agent_id: str
+    tool: str
+    status: Literal["started", "done", "failed"]
+    summary: str
+    tool_id: str
+
+
+class UsageSeen(Fact, frozen=True, kw_only=True):
+    """What one message cost."""
+
+    agent_id: str
+    input_tokens: int
+    output_tokens: int
+    context_tokens: int
+
+
+class CostSeen(Fact, frozen=True, kw_only=True):
+    """What a turn cost in money."""
+
+    agent_id: str
+    cost_usd: float
+
+
+class TurnOver(Fact, frozen=True, kw_only=True):
+    """What became of an ask; `text` is all that was said, keyword and skip included."""
+
+    ask_id: str
+    status: Literal["answered", "failed", "interrupted", "exited"]
+    signal: str
+    text: str = ""
+    ms: int = 0
+    detail: str = ""
+    kind: FailureKind = "unknown"
+    retry_at: float | None = None
+    source: Source | None = None
+
+
+class AgentGone(Fact, frozen=True, kw_only=True):
+    """An agent's CLI cannot be brought up, or not again."""
+
+    agent_id: str
+    reason: str
+
+
+class Due(Fact, frozen=True, kw_only=True):
+    """Time has come; what for, the core knows."""
+
+
+class Suspend(Fact, frozen=True, kw_only=True):
+    """A clean stop: nothing ends, everything waits."""
+
+
+class Wake(Fact, frozen=True, kw_only=True):
+    """A start: what was running goes on (`fresh`: is ended); `answered` are the asks whose end is told separately."""
+
+    fresh: bool = False
+    answered: tuple[str, ...] = ()
+
+
+class StartRoom(Fact, frozen=True, kw_only=True):
+    """A room from a command line or a configuration, with its people."""
+
+    name: str
+    settings: Settings
+    agents: tuple[AgentConfig, ...] = ()
+    auto: bool = False
+    topic: str = ""
+    seed: str | None = None
+    unattended: bool = False
+
+
+AnyFact = (
+    Written | SpeechBegan | Said | ToolSeen | UsageSeen | CostSeen | TurnOver | AgentGone | Due | Suspend | Wake
+    | StartRoom
+)  # fmt: skip
+AnyInput = Decided | AnyFact

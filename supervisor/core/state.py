@@ -1,0 +1,102 @@
+"""What the core remembers: plain values that are changed by events only, and stored as they are in snapshots."""
+
+from __future__ import annotations
+
+import msgspec
+
+from supervisor.events import AgentState, Answer, AutoModeEnded, Message, PauseReason, Position, Settings, Task
+
+KEPT_MESSAGES = 500
+"""How many messages of a room are held in memory; the database has all of them."""
+
+
+class Agent(msgspec.Struct, kw_only=True):
+    id: str
+    name: str
+    role: str
+    backend: str
+    model: str
+    session_id: str
+    position: Position
+    seat: int
+    spawned_at: float
+    state: AgentState = "idle"
+    room_id: str | None = None
+    participating: bool = True
+    task_id: int | None = None
+    ask_id: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    context_tokens: int = 0
+    context_max: int = 0
+    cost_usd: float = 0.0
+    warned: bool = False
+    instruction: str = ""
+    """A fingerprint of the instruction that its session holds."""
+    last_message: str = ""
+
+
+class Ask(msgspec.Struct, kw_only=True):
+    """A prompt on its way."""
+
+    id: str
+    agent_id: str
+    room_id: str
+    turn: int
+    heard: list[str]
+    give_up_at: float
+    restarted: bool = False
+    lines: list[str] = []
+    """The lines of the transcript that were shown."""
+    answer: Answer | None = None
+
+
+class Auto(msgspec.Struct, kw_only=True):
+    """A running or paused auto mode."""
+
+    topic: str
+    started_at: float
+    ends_at: float
+    pattern: str
+    unattended: bool = False
+    turns: int = 0
+    messages: int = 0
+    skips_in_a_row: int = 0
+    tokens: int = 0
+    wave: list[str] = []
+    """The open asks, in the order in which their answers are released."""
+    next_at: float | None = None
+    """When the next one is asked; None while somebody is being waited for."""
+    paused: PauseReason | None = None
+    paused_at: float = 0.0
+    paused_ms: int = 0
+    retry_at: float | None = None
+    attempt: int = 0
+
+
+class Room(msgspec.Struct, kw_only=True):
+    id: str
+    name: str
+    settings: Settings
+    agents: list[str] = []
+    current_index: int = 0
+    skip_count: dict[str, int] = {}
+    messages: list[Message] = []
+    heard: dict[str, list[str]] = {}
+    """Which of the messages in memory each agent has had."""
+    auto: Auto | None = None
+    end: AutoModeEnded | None = None
+    """How the last auto mode ended."""
+
+
+class State(msgspec.Struct, kw_only=True):
+    seq: int = 0
+    agents: dict[str, Agent] = {}
+    rooms: dict[str, Room] = {}
+    asks: dict[str, Ask] = {}
+    tasks: dict[int, Task] = {}
+    agent_count: int = 0
+    room_count: int = 0
+    message_count: int = 0
+    task_count: int = 0
+    ask_count: int = 0

@@ -1,0 +1,66 @@
+"""What a viewer sees first: the whole of the present, as plain values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from supervisor import events as e
+
+if TYPE_CHECKING:
+    from .core import Core
+    from .state import Agent, Room, State
+
+SHOWN_MESSAGES = 200
+
+
+def snapshot(core: Core) -> dict[str, Any]:
+    state, rules = core.state, core.rules
+    return {
+        "agents": [agent(state, one) for one in state.agents.values()],
+        "tasks": [msgspec.to_builtins(task) for task in state.tasks.values()],
+        "rooms": [room(state, one) for one in state.rooms.values()],
+        "options": {
+            "backends": list(rules.backends),
+            "default_backend": rules.default_backend,
+            "patterns": list(rules.patterns),
+            "templates": [],
+            "limits": {"agents": rules.most_agents, "rooms": rules.most_rooms},
+            "settings": full(rules.settings),
+        },
+    }
+
+
+def agent(state: State, one: Agent) -> dict[str, Any]:
+    task = state.tasks.get(one.task_id or 0)
+    return {
+        "agent_id": one.id, "name": one.name, "role": one.role, "cli_backend": one.backend, "model": one.model,
+        "state": one.state, "position": msgspec.to_builtins(one.position), "seat": one.seat, "room_id": one.room_id,
+        "current_task": task.task_name if task else None, "active": True, "participating": one.participating,
+        "thinking": one.state == "thinking", "input_tokens": one.input_tokens, "output_tokens": one.output_tokens,
+        "context_tokens": one.context_tokens, "context_max": one.context_max, "cost_usd": one.cost_usd,
+        "last_message": one.last_message, "spawned_at": one.spawned_at,
+    }  # fmt: skip
+
+
+def room(state: State, one: Room) -> dict[str, Any]:
+    auto = one.auto
+    waiting = [state.asks[ask_id].agent_id for ask_id in auto.wave] if auto else []
+    return {
+        "room_id": one.id, "name": one.name, "mode": "auto" if auto else "manual", "agents": one.agents,
+        "current_index": one.current_index, "waiting_for_response": waiting[0] if waiting else None,
+        "waiting_count": len(waiting), "skip_count": one.skip_count,
+        "next_response_at": auto.next_at if auto else None, "settings": full(one.settings), "pending": [],
+        "end": msgspec.to_builtins(one.end), "messages": msgspec.to_builtins(one.messages[-SHOWN_MESSAGES:]),
+        "auto": {
+            "topic": auto.topic, "startedAt": auto.started_at, "endsAt": auto.ends_at, "turns": auto.turns,
+            "interactionPattern": auto.pattern, "paused": auto.paused, "retryAt": auto.retry_at,
+            "pausedAt": auto.paused_at if auto.paused else None,
+        } if auto else None,
+    }  # fmt: skip
+
+
+def full(settings: e.Settings) -> dict[str, Any]:
+    """All of them, the defaults included."""
+    return {field: getattr(settings, field) for field in settings.__struct_fields__}

@@ -1,0 +1,332 @@
+"""Every fact that can happen, in one vocabulary: the database, the socket, a replay and the tests speak it.
+
+`seq` orders events for ever; `at` is Unix time. Wire names are the tags: those about auto mode as such are camelCase,
+all others snake_case. A frame without `seq` is transient: shown while it happens, and never stored.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+AgentState = Literal["idle", "listening", "thinking", "speaking"]
+Facing = Literal["up", "down", "left", "right"]
+Mode = Literal["auto", "manual"]
+TurnOutcome = Literal["answered", "skipped", "failed", "interrupted"]
+EndReason = Literal[
+    "keyword", "timer", "user", "agent_exit", "all_skipped", "message_limit", "context_limit", "budget", "error"
+]
+MessageType = Literal["user", "agent", "system", "error", "pending"]
+PauseReason = Literal["failure", "rate_limit", "max_wait", "suspended"]
+
+PERSON = "player_0"
+"""The person at the keyboard."""
+TOPIC = "topic"
+"""The author of an opening question."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """How a room converses; on the wire only what differs from the defaults, which the welcome names."""
+
+    keyword: str = "[CONVERSATION_END]"
+    max_duration_ms: int = 300_000
+    max_messages: int = 0
+    min_turns: int = 0
+    max_tokens: int = 0
+    response_delay: float = 2.0
+    max_wait_time: float = 120.0
+    interaction_pattern: str = "walk-to-agent"
+
+
+class Position(msgspec.Struct, frozen=True):
+    """A tile of the office."""
+
+    x: int
+    y: int
+
+
+class Source(msgspec.Struct, frozen=True):
+    """The line of a transcript that something was taken from."""
+
+    offset: int | None = None
+    line: str = ""
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that stands in a room."""
+
+    id: str
+    room_id: str
+    type: MessageType
+    author: str
+    author_name: str
+    content: str
+    at: float
+    active: bool = True
+    transcript: Source | None = None
+
+
+class Task(msgspec.Struct, frozen=True, kw_only=True):
+    id: int
+    agent_id: str
+    task_name: str
+    status: Literal["assigned", "completed"]
+    created_at: float
+    completed_at: float | None = None
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    seq: int = 0
+    at: float = 0.0
+
+
+class AgentJoined(Event, frozen=True, kw_only=True, tag="agent_spawned"):
+    agent_id: str
+    name: str
+    role: str
+    cli_backend: str
+    model: str = ""
+    position: Position
+    seat: int
+    room_id: str | None = None
+    session_id: str = ""
+    context_max: int = 0
+
+
+class AgentLeft(Event, frozen=True, kw_only=True, tag="agent_removed"):
+    agent_id: str
+    reason: str
+
+
+class AgentStateChanged(Event, frozen=True, kw_only=True, tag="agent_state_update"):
+    agent_id: str
+    state: AgentState
+    old_state: AgentState
+    position: Position
+    current_task: str | None = None
+
+
+class AgentAcknowledged(Event, frozen=True, kw_only=True, tag="agent_acknowledged"):
+    """Entering `listening` acknowledges what was heard."""
+
+    agent_id: str
+    sender: str
+
+
+class AgentMoved(Event, frozen=True, kw_only=True, tag="agent_moved"):
+    agent_id: str
+    path: list[Position]
+    started_at: float
+    ms_per_tile: int
+    facing: Facing
+    reason: str
+
+
+class AgentMessage(Event, frozen=True, kw_only=True, tag="agentMessage"):
+    """A block of text that an agent's CLI produced, without the keyword (A5)."""
+
+    agentId: str
+    text: str
+    messageId: str
+    roomId: str
+    transcript: Source
+
+
+class AgentSpoke(Event, frozen=True, kw_only=True, tag="agent_speech"):
+    """What an agent said to others when its turn was done."""
+
+    agent_id: str
+    content: str
+    recipients: list[str]
+    room_id: str | None = None
+
+
+class ToolUsed(Event, frozen=True, kw_only=True, tag="agent_tool"):
+    agent_id: str
+    tool: str
+    status: Literal["started", "done", "failed"]
+    summary: str
+    tool_id: str = ""
+
+
+class UsageReported(Event, frozen=True, kw_only=True, tag="agent_usage"):
+    """What an agent has used in all, and how much its model had to read last."""
+
+    agent_id: str
+    input_tokens: int
+    output_tokens: int
+    context_tokens: int
+    context_max: int
+    cost_usd: float
+
+
+class TurnStarted(Event, frozen=True, kw_only=True, tag="turn_started"):
+    agent_id: str
+    room_id: str
+    turn: int
+    ask_id: str
+    heard: list[str]
+    """The messages that the prompt holds."""
+    instruction: str = ""
+    """A fingerprint of the instruction that the prompt begins with, where it has one."""
+
+
+class TurnRestarted(Event, frozen=True, kw_only=True, tag="turn_restarted"):
+    """The CLI ended without an answer and gets the same ask again, once."""
+
+    agent_id: str
+    room_id: str
+    turn: int
+    ask_id: str
+    detail: str
+
+
+class TurnEnded(Event, frozen=True, kw_only=True, tag="turn_ended"):
+    agent_id: str
+    room_id: str
+    turn: int
+    ask_id: str
+    signal: str
+    ms: int
+    outcome: TurnOutcome
+    detail: str = ""
+
+
+class AnswerHeld(Event, frozen=True, kw_only=True, tag="answer_held"):
+    """An answer waits for those before it in the order, so that a wave is released as it was asked."""
+
+    agent_id: str
+    room_id: str
+    ask_id: str
+    answer: Answer
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn came to, with the keyword taken out."""
+
+    text: str = ""
+    ends: bool = False
+    skips: bool = False
+    reason: str = ""
+    transcript: Source | None = None
+
+
+class AutoModeStarted(Event, frozen=True, kw_only=True, tag="autoModeStarted"):
+    roomId: str
+    agents: list[str]
+    topic: str
+    interactionPattern: str
+    endsAt: float
+    unattended: bool = False
+    """Nobody can press Retry."""
+
+
+class AutoModePaused(Event, frozen=True, kw_only=True, tag="autoModePaused"):
+    roomId: str
+    reason: PauseReason
+    retryAt: float | None = None
+    detail: str = ""
+
+
+class AutoModeResumed(Event, frozen=True, kw_only=True, tag="autoModeResumed"):
+    roomId: str
+    endsAt: float
+    attempt: int = 0
+    """How often the turn that failed has been tried again."""
+
+
+class KeywordIgnored(Event, frozen=True, kw_only=True, tag="keywordIgnored"):
+    roomId: str
+    agentId: str
+    turn: int
+    minTurns: int
+
+
+class AutoModeEnded(Event, frozen=True, kw_only=True, tag="autoModeEnded"):
+    roomId: str
+    reason: EndReason
+    turns: int
+    durationMs: int
+    endedBy: str
+    detail: str = ""
+
+
+class MessageAdded(Event, frozen=True, kw_only=True, tag="message_added"):
+    message: Message
+
+
+class RoomCreated(Event, frozen=True, kw_only=True, tag="room_created"):
+    room_id: str
+    name: str
+    settings: Settings
+
+
+class RoomClosed(Event, frozen=True, kw_only=True, tag="room_closed"):
+    room_id: str
+
+
+class RoomUpdated(Event, frozen=True, kw_only=True, tag="room_updated"):
+    room_id: str
+    mode: Mode
+    agents: list[str]
+    current_index: int
+    waiting_for_response: str | None
+    waiting_count: int
+    skip_count: dict[str, int]
+    next_response_at: float | None
+    settings: Settings
+
+
+class ContextWarning(Event, frozen=True, kw_only=True, tag="context_warning"):
+    agent_id: str
+    context_tokens: int
+    context_max: int
+
+
+class RateLimited(Event, frozen=True, kw_only=True, tag="rate_limited"):
+    backend: str
+    room_id: str
+    retry_at: float | None
+
+
+class TaskUpdated(Event, frozen=True, kw_only=True, tag="task_updated"):
+    task: Task
+
+
+AnyEvent = (
+    AgentJoined | AgentLeft | AgentStateChanged | AgentAcknowledged | AgentMoved | AgentMessage | AgentSpoke | ToolUsed
+    | UsageReported | TurnStarted | TurnRestarted | TurnEnded | AnswerHeld | AutoModeStarted | AutoModePaused
+    | AutoModeResumed | KeywordIgnored | AutoModeEnded | MessageAdded | RoomCreated | RoomClosed | RoomUpdated
+    | ContextWarning | RateLimited | TaskUpdated
+)  # fmt: skip
+
+
+class Transient(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """Shown while it happens; has no `seq` and is never stored."""
+
+
+class TextDelta(Transient, frozen=True, kw_only=True, tag="agent_text_delta"):
+    agent_id: str
+    text: str
+    ask_id: str
+
+
+class Status(Transient, frozen=True, kw_only=True, tag="status"):
+    """Something about the supervisor itself, for people."""
+
+    level: Literal["info", "warning", "error"] = "info"
+    message: str
+
+
+encoder = msgspec.json.Encoder()
+decoder = msgspec.json.Decoder(AnyEvent)
+
+
+def subject(event: Any) -> tuple[str | None, str | None]:
+    """The room and the agent an event is about, whatever its fields are called."""
+    message = getattr(event, "message", None)
+    task = getattr(event, "task", None)
+    room = getattr(event, "room_id", None) or getattr(event, "roomId", None) or getattr(message, "room_id", None)
+    agent = getattr(event, "agent_id", None) or getattr(event, "agentId", None) or getattr(task, "agent_id", None)
+    return room, agent

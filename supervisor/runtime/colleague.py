@@ -1,0 +1,234 @@
+"""One agent of the office: its driven CLI, the asks that wait for it, and what its records mean to the core."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import trio
+
+from supervisor import records as r
+from supervisor.core import inputs
+from supervisor.core.rooms import speech
+from supervisor.driving.agent import DrivenAgent, Limits
+from supervisor.errors import AgentError, AgentStopped
+from supervisor.events import Source, Status, TextDelta
+
+if TYPE_CHECKING:
+    from supervisor.driving.backends.base import Backend, Launch
+    from supervisor.driving.tail import Bookmark
+    from supervisor.driving.turn import Outcome
+    from supervisor.driving.turn import Status as Outcomes
+    from supervisor.driving.watcher import Watcher
+
+CUT_SHORT_SECONDS = 1.0
+"""How long a turn may go on after the keyword was said in it."""
+
+MEANS: dict[Outcomes, Literal["answered", "failed", "interrupted", "exited"]] = {
+    "answered": "answered", "failed": "failed", "interrupted": "interrupted", "exited": "exited", "unread": "exited",
+    "silent": "failed", "repeated": "failed",
+}  # fmt: skip
+"""What the outcomes of driving come to in a conversation."""
+
+
+class Listener(Protocol):
+    """Whoever is told what an agent does: the runtime."""
+
+    def tell(self, given: inputs.AnyFact) -> None: ...
+    def show(self, frame: TextDelta | Status) -> None: ...
+    def progress(self, ask_id: str, status: str) -> None: ...
+    def started(self, agent_id: str, pid: int) -> None: ...
+    def ended(self, agent_id: str) -> None: ...
+    def read_to(self, agent_id: str, session_id: str, mark: Bookmark) -> None: ...
+    def heeds_keyword(self, ask_id: str) -> bool: ...
+
+
+class Ask:
+    """A prompt for this agent, and what was said in answer to it so far."""
+
+    def __init__(self, ask_id: str, prompt: str, keyword: str) -> None:
+        self.id, self.prompt = ask_id, prompt
+        self.gate = speech.Gate(keyword)
+        self.blocks = speech.Blocks(keyword)
+        self.shown = False
+        self.source: Source | None = None
+        self.cut = False
+
+
+class Colleague:
+    """Owns a driven agent for as long as it is in the office."""
+
+    def __init__(
+        self, backend: Backend, launch: Launch, watcher: Watcher, listener: Listener, name: str,
+        *, limits: Limits | None = None, bookmark: Bookmark | None = None,
+    ) -> None:  # fmt: skip
+        self.id, self.name = launch.agent_id, name
+        self._session = launch.session_id
+        self._listener = listener
+        self.driven = DrivenAgent(backend, launch, watcher, self._record, limits=limits, bookmark=bookmark)
+        self._asks: deque[Ask] = deque()
+        self._current: Ask | None = None
+        self._news = trio.Event()
+        self._stopping = False
+        self._gone = trio.Event()
+        self._nursery: trio.Nursery | None = None
+        self._tools: dict[str, str] = {}
+        self._cost = 0.0
+        self._resets_at: float | None = None
+
+    # -- what the core wants of it --------------------------------------------------------------------------------
+
+    def ask(self, ask: Ask) -> None:
+        self._asks.append(ask)
+        self._wake()
+
+    def interrupt(self, ask_id: str) -> None:
+        """Break off this ask, whether it has begun or not."""
+        self._asks = deque(ask for ask in self._asks if ask.id != ask_id)
+        if self._current is not None and self._current.id == ask_id and self._nursery is not None:
+            self._nursery.start_soon(self.driven.interrupt)
+
+    async def stop(self) -> None:
+        self._stopping = True
+        self._wake()
+        if self._nursery is not None:
+            await self.driven.stop()
+            await self._gone.wait()
+
+    def _wake(self) -> None:
+        news, self._news = self._news, trio.Event()
+        news.set()
+
+    # -- its life -------------------------------------------------------------------------------------------------
+
+    def catch_up(self, ask: Ask) -> inputs.TurnOver | None:
+        """After a restart: what became of an ask that was open, where the transcript says it."""
+        self._current = ask
+        outcome = self.driven.catch_up(ask.id)
+        over = self._over(ask, outcome) if outcome is not None else None
+        self._current = None
+        return over
+
+    async def run(self) -> None:
+        """Bring the CLI up and put the asks to it, one at a time, until it is stopped."""
+        if self._stopping:
+            return
+        try:
+            async with trio.open_nursery() as self._nursery:
+                try:
+                    await self._nursery.start(self._drive)
+                    while not self._stopping:
+                        if self._asks:
+                            await self._put(self._asks.popleft())
+                        else:
+                            await self._news.wait()
+                except AgentStopped:
+                    pass
+                except AgentError as error:
+                    self._listener.tell(inputs.AgentGone(agent_id=self.id, reason=str(error)))
+        finally:
+            self._gone.set()
+            self._listener.ended(self.id)
+
+    async def _drive(self, *, task_status: trio.TaskStatus[None]) -> None:
+        await self.driven.run(task_status=task_status)
+
+    async def _put(self, ask: Ask) -> None:
+        self._current = ask
+        try:
+            outcome = await self.driven.ask(
+                ask.id, ask.prompt, on_written=lambda: self._listener.progress(ask.id, "written")
+            )
+            over = self._over(ask, outcome)
+        except AgentStopped:
+            raise
+        except AgentError as error:
+            over = inputs.TurnOver(ask_id=ask.id, status="exited", signal="exit", detail=str(error))
+        finally:
+            self._current = None
+        self._listener.read_to(self.id, self._session, self.driven.bookmark())
+        self._listener.tell(over)
+
+    def _over(self, ask: Ask, outcome: Outcome) -> inputs.TurnOver:
+        if outcome.status in ("answered", "interrupted"):
+            self._say(ask, ask.blocks.finish())
+        failure = outcome.failure
+        retry_at = self._resets_at if failure is not None and failure.kind == "rate_limit" else None
+        return inputs.TurnOver(
+            ask_id=ask.id, status=MEANS[outcome.status], signal=outcome.signal, text=outcome.text, ms=outcome.ms,
+            detail=outcome.detail, kind=failure.kind if failure else "unknown", retry_at=retry_at, source=ask.source,
+        )  # fmt: skip
+
+    # -- what it is seen to do ------------------------------------------------------------------------------------
+
+    def _record(self, record: r.AnyRecord) -> None:
+        ask = self._current
+        match record:
+            case r.Ready() if self.driven.pid is not None:
+                self._cost = 0.0
+                self._listener.started(self.id, self.driven.pid)
+            case r.PromptSeen():
+                for ask_id in record.ask_ids:
+                    self._listener.progress(ask_id, "seen")
+            case r.Delta() if ask is not None:
+                self._stream(ask, record.text)
+            case r.Text() if ask is not None:
+                ask.source = Source(record.offset, record.uuid)
+                self._say(ask, ask.blocks.feed(record.text, ask.source))
+                self._cut_short_after(ask)
+            case r.ToolUse():
+                self._tools[record.tool_id] = record.tool
+                self._tool(record.tool_id, "started", record.summary)
+            case r.ToolResult():
+                self._tool(record.tool_id, "failed" if record.is_error else "done", record.summary)
+            case r.Usage():
+                self._listener.tell(inputs.UsageSeen(
+                    agent_id=self.id, input_tokens=record.input_tokens, output_tokens=record.output_tokens,
+                    context_tokens=record.context_tokens,
+                ))  # fmt: skip
+            case r.TurnEnd() if record.cost_usd is not None and record.cost_usd > self._cost:
+                spent, self._cost = record.cost_usd - self._cost, record.cost_usd
+                self._listener.tell(inputs.CostSeen(agent_id=self.id, cost_usd=spent))
+            case r.RateLimit():
+                self._resets_at = record.resets_at
+            case r.Retry():
+                self._note("info", f"tries again, {record.attempt} of {record.max_retries} ({record.kind})")
+            case r.Damage():
+                self._note("warning", f"{record.source}: {record.reason}")
+            case r.Note():
+                self._note("warning", record.text)
+            case _:
+                pass
+
+    def _stream(self, ask: Ask, piece: str) -> None:
+        if text := ask.gate.feed(piece):
+            if not ask.shown:
+                ask.shown = True
+                self._listener.tell(inputs.SpeechBegan(ask_id=ask.id))
+            self._listener.show(TextDelta(agent_id=self.id, text=text, ask_id=ask.id))
+
+    def _say(self, ask: Ask, blocks: list[tuple[str, Source]]) -> None:
+        for text, source in blocks:
+            self._listener.tell(inputs.Said(ask_id=ask.id, text=text, source=source))
+
+    def _tool(self, tool_id: str, status: str, summary: str) -> None:
+        self._listener.tell(inputs.ToolSeen(
+            agent_id=self.id, tool=self._tools.get(tool_id, "tool"), status=status,  # type: ignore[arg-type]  # of three
+            summary=summary, tool_id=tool_id,
+        ))  # fmt: skip
+        if status != "started":
+            self._tools.pop(tool_id, None)
+
+    def _note(self, level: str, text: str) -> None:
+        self._listener.show(Status(level=level, message=f"{self.name}: {text}"))  # type: ignore[arg-type]  # of three
+
+    def _cut_short_after(self, ask: Ask) -> None:
+        """The keyword ends it at once: a turn that goes on with tools is not waited for."""
+        if ask.blocks.ended and not ask.cut and self._nursery is not None and self._listener.heeds_keyword(ask.id):
+            ask.cut = True
+            self._nursery.start_soon(self._cut_short, ask)
+
+    async def _cut_short(self, ask: Ask) -> None:
+        await trio.sleep(CUT_SHORT_SECONDS)
+        if self._current is ask:
+            await self.driven.interrupt()

@@ -1,0 +1,53 @@
+"""CLIs that outlived a supervisor: known by pid and time of birth, given time to finish their turn, then ended."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import psutil
+import trio
+
+from supervisor.driving import tree
+from supervisor.driving.environment import MARK
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from supervisor.store.store import Process
+
+SAME = 1.0
+"""Two readings of a time of birth may differ by so many seconds after the clock was set."""
+
+
+def born(pid: int) -> float:
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(pid).create_time()
+    return 0.0
+
+
+def alive(process: Process) -> bool:
+    try:
+        found = psutil.Process(process.pid)
+        return abs(found.create_time() - process.born) < SAME and found.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+async def end(processes: Iterable[Process], grace: float) -> int:
+    """Wait for them, bounded: their stdin is closed, and the answer under way is paid for. Returns how many."""
+    left = [process for process in processes if alive(process)]
+    count = len(left)
+    with trio.move_on_after(grace):
+        while any(alive(process) for process in left):  # noqa: ASYNC110  nobody tells us when a stranger's child ends
+            await trio.sleep(0.05)
+    for process in left:
+        if alive(process):
+            await trio.to_thread.run_sync(tree.kill, process.pid, mark_of(process.pid))
+    return count
+
+
+def mark_of(pid: int) -> str:
+    with contextlib.suppress(psutil.Error):
+        return psutil.Process(pid).environ().get(MARK, "-")
+    return "-"

@@ -1,0 +1,474 @@
+"""AgentRuntime: one loop, one order. Commit, publish, carry out.
+
+runtime = AgentRuntime(folder, office)
+await nursery.start(runtime.run)
+answer = await runtime.request(StartAutoMode(), client="me")
+await runtime.stop()
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import trio
+from pysqlite3 import dbapi2 as sqlite3
+
+from supervisor import events as e
+from supervisor.bus import Bus
+from supervisor.core import effects, inputs, view
+from supervisor.core.core import BackendFacts, Core, Rules
+from supervisor.driving.backends import BACKENDS
+from supervisor.driving.backends.base import Launch
+from supervisor.driving.tail import Bookmark
+from supervisor.driving.tree import Sweeper
+from supervisor.driving.watcher import Watcher
+from supervisor.errors import Refused
+from supervisor.store.store import Batch, Process, Prompt, Store
+
+from . import leftovers
+from .colleague import Ask, Colleague
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from supervisor.config import Office
+    from supervisor.core.state import Agent
+    from supervisor.driving.agent import Limits
+    from supervisor.store.folder import StateFolder
+
+GRACE_SECONDS = 10.0
+"""How long a CLI that outlived us may take to finish its turn."""
+COMMIT_RETRY_SECONDS = 0.5
+REMEMBERED_REQUESTS = 10_000
+INTRODUCTION = (
+    "You are {name}, in the role of {role}. You work in an office with other agents and talk to them. Each "
+    "conversation begins with an instruction; answer in plain text."
+)
+
+
+class Clock:
+    """Unix time that never jumps while it runs."""
+
+    def __init__(self) -> None:
+        self._offset = time.time() - time.monotonic()
+
+    def now(self) -> float:
+        return time.monotonic() + self._offset
+
+
+class Request:
+    """A command on its way through the loop."""
+
+    def __init__(self, command: inputs.Decided, client: str) -> None:
+        self.command, self.client = command, client
+        self.answer = ""
+        self.done = trio.Event()
+
+
+class Look:
+    """Somebody wants to see everything, as it was committed."""
+
+    def __init__(self, take: Callable[[], None]) -> None:
+        self.take = take
+        self.done = trio.Event()
+
+
+class AgentRuntime:
+    """Spawns, runs and stops agents, and conducts their conversations (C1)."""
+
+    def __init__(
+        self, folder: StateFolder, office: Office, *, limits: Limits | None = None,
+        arguments: dict[str, tuple[str, ...]] | None = None, grace: float = GRACE_SECONDS,
+    ) -> None:  # fmt: skip
+        """`arguments` are added to the command lines of backends, by their kind."""
+        self.office = office
+        self.bus = Bus()
+        self.started_at = 0.0
+        self._folder = folder
+        self._limits = limits
+        self._arguments = arguments or {}
+        self._grace = grace
+        self._clock = Clock()
+        self._inbox: list[inputs.AnyInput | Request | Look] = []
+        self._news = trio.Event()
+        self._batch = Batch(at=0.0)
+        self._colleagues: dict[str, Colleague] = {}
+        self._prompts: dict[str, str] = {}
+        self._requests: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._stopping = False
+        self._over = trio.Event()
+        self._writer = trio.CapacityLimiter(1)
+        self._sweeper = Sweeper()
+        self.trouble = ""
+        """Why nothing can be written to the database at the moment."""
+
+    # -- life -----------------------------------------------------------------------------------------------------
+
+    async def run(
+        self, *, fresh: bool = False, alone: bool = False, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:  # fmt: skip
+        """Open the database, revive what was running, and go on until `stop`; raises StoreError.
+
+        `fresh` closes what was running instead; `alone` leaves it as it is, for a conversation of its own.
+        """
+        self._store = await trio.to_thread.run_sync(Store, self._folder.database)
+        try:
+            self.core = Core(self._rules(), self._store.load())
+            self._requests.update(self._store.requests())
+            async with trio.open_nursery() as self._nursery:
+                self._watcher = Watcher(lambda text: self.show(e.Status(level="warning", message=text)))
+                await self._nursery.start(self._watcher.run)
+                if alone:
+                    self.core.asleep = frozenset(self.core.state.rooms)
+                else:
+                    await self._wake(fresh)
+                self.started_at = self._clock.now()
+                task_status.started()
+                await self._loop()
+                self._nursery.cancel_scope.cancel()
+        finally:
+            self._over.set()
+            self._store.close()
+
+    async def stop(self) -> None:
+        """A clean stop: conversations are suspended, everything is saved, every CLI is gone."""
+        if not self._over.is_set():
+            self._stopping = True
+            self.tell(inputs.Suspend())
+            await self._over.wait()
+
+    def _rules(self) -> Rules:
+        office = self.office
+        names = [*BACKENDS, *(name for name in office.backends if name not in BACKENDS)]
+        entries = {name: office.backend(name) for name in names}
+        return Rules(
+            office_id=self._store.office_id,
+            backends={n: BackendFacts(model=b.model, context_max=b.context_size) for n, b in entries.items()},
+            default_backend=office.default_backend, settings=office.settings, most_agents=office.most_agents,
+            models={agent.name: agent.model for agent in office.agents if agent.model},
+        )  # fmt: skip
+
+    async def _wake(self, fresh: bool) -> None:
+        """Tell the core the fate of what was open: an answer that arrived meanwhile counts."""
+        left = await leftovers.end(self._store.processes(), 0.0 if fresh else self._grace)
+        if left:
+            self.show(e.Status(message=f"{left} agents had outlived the last supervisor and were ended"))
+        self._batch.ended += [process.agent_id for process in self._store.processes()]
+        open_prompts = self._store.open_prompts()
+        tails = self._store.tails()
+        overs = []
+        if not fresh:
+            for agent in self.core.state.agents.values():
+                colleague = self._make(agent, tails.get(agent.session_id))
+                ask = self.core.state.asks.get(agent.ask_id or "")
+                if ask is not None and ask.id in open_prompts:
+                    self._prompts[ask.id] = open_prompts[ask.id].prompt
+                    over = colleague.catch_up(self._new_ask(ask.id, self._prompts[ask.id]))
+                    overs += [over] if over is not None else []
+        told, self._inbox = self._inbox, []  # what catching up brought comes after the wake itself
+        self.tell(inputs.Wake(fresh=fresh, answered=tuple(over.ask_id for over in overs)))
+        self._inbox += [*told, *overs]
+
+    # -- what comes in --------------------------------------------------------------------------------------------
+
+    def tell(self, given: inputs.AnyInput) -> None:
+        self._put(given)
+
+    def _put(self, item: inputs.AnyInput | Request | Look) -> None:
+        self._inbox.append(item)
+        self._ring()
+
+    def _ring(self) -> None:
+        news, self._news = self._news, trio.Event()
+        news.set()
+
+    async def request(self, command: inputs.AnyCommand, client: str) -> str:
+        """Carry out a command; returns the one answer to it, as it goes over the wire."""
+        if isinstance(command, inputs.GetAgentState):
+            return await self._agent_state(command)
+        if isinstance(command, inputs.GetHistory):
+            return await self._history(command)
+        known = self._requests.get((client, command.request_id or ""))
+        if known is not None and command.request_id is not None:
+            return known
+        if isinstance(command, inputs.SpawnAgent) and (problem := self._missing(command.agent_config.cli_backend)):
+            return error(command.request_id, "unreachable", problem)
+        request = Request(command, client)
+        self._put(request)
+        await self._wait_for(request.done)
+        return request.answer or error(command.request_id, "invalid_state", "The supervisor is stopping.")
+
+    async def look(self, take: Callable[[], None]) -> None:
+        """Call `take` at a moment when everything that happened is committed and published."""
+        look = Look(take)
+        self._put(look)
+        await self._wait_for(look.done)
+
+    async def _wait_for(self, done: trio.Event) -> None:
+        async with trio.open_nursery() as nursery:
+
+            async def either(event: trio.Event) -> None:
+                await event.wait()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(either, done)
+            nursery.start_soon(either, self._over)
+
+    @property
+    def seq(self) -> int:
+        return self.core.state.seq
+
+    def snapshot(self) -> dict[str, Any]:
+        return view.snapshot(self.core)
+
+    async def missed(self, after: int, until: int) -> list[str]:
+        """Stored events, as they went over the wire."""
+        return await trio.to_thread.run_sync(self._store.events, after, until, limiter=self._writer)
+
+    # -- the loop -------------------------------------------------------------------------------------------------
+
+    async def _loop(self) -> None:
+        while True:
+            await self._wait()
+            inbox, self._inbox = self._inbox, []
+            batch, self._batch = self._batch, Batch(at=0.0)
+            batch.at = now = self._clock.now()
+            deadline = self.core.next_deadline()
+            if deadline is not None and now >= deadline:
+                inbox.append(inputs.Due())
+            todo: list[effects.AnyEffect] = []
+            waiting: list[Request | Look] = []
+            for item in inbox:
+                if isinstance(item, Look):
+                    waiting.append(item)
+                    continue
+                if isinstance(item, Request) and self._repeated(item):
+                    waiting.append(item)
+                    continue
+                todo += self._decide(item, now, batch)
+                waiting += [item] if isinstance(item, Request) else []
+            if self._store.wants_snapshot or self._stopping:
+                batch.snapshot = msgspec.json.encode(self.core.state)
+            if batch:
+                await self._commit(batch)
+            self.bus.publish(batch.events)
+            for done in waiting:
+                if isinstance(done, Look):
+                    done.take()
+                done.done.set()
+            if self._stopping:
+                await self._close()
+                return
+            for effect in todo:
+                self._carry_out(effect)
+
+    async def _wait(self) -> None:
+        deadline = self.core.next_deadline()
+        left = math.inf if deadline is None else max(0.0, deadline - self._clock.now())
+        if not self._inbox and not self._batch:
+            with trio.move_on_after(left):
+                await self._news.wait()
+        await trio.lowlevel.checkpoint()  # whoever is ready may add to this step: one commit for all
+
+    def _repeated(self, request: Request) -> bool:
+        """The same request again, while the first was on its way."""
+        known = self._requests.get((request.client, request.command.request_id or ""))
+        if known is None or request.command.request_id is None:
+            return False
+        request.answer = known
+        return True
+
+    def _decide(self, item: inputs.AnyInput | Request, now: float, batch: Batch) -> list[effects.AnyEffect]:
+        given = item.command if isinstance(item, Request) else item
+        request_id = item.command.request_id if isinstance(item, Request) else None
+        try:
+            decision = self.core.decide(given, now)
+        except Refused as refused:
+            if isinstance(item, Request):
+                self._answered(item, error(request_id, refused.code, str(refused)), batch)
+            return []
+        batch.events += decision.events
+        for effect in decision.effects:
+            if isinstance(effect, effects.Ask):
+                self._prompts[effect.ask_id] = effect.prompt
+                batch.prompts.append(Prompt(ask_id=effect.ask_id, agent_id=effect.agent_id, prompt=effect.prompt))
+        for event in decision.events:
+            if isinstance(event, e.TurnEnded):
+                self._prompts.pop(event.ask_id, None)
+        if isinstance(item, Request):
+            self._answered(item, self._answer(item.command, decision.agent_id), batch)
+        return decision.effects
+
+    def _answer(self, command: inputs.Decided, made: str | None) -> str:
+        if made is None:
+            return message("ack", command.request_id)
+        seen = view.agent(self.core.state, self.core.state.agents[made])
+        return message("agent_spawned", command.request_id, **seen)
+
+    def _answered(self, request: Request, answer: str, batch: Batch) -> None:
+        request.answer = answer
+        if request.command.request_id is not None:
+            key = (request.client, request.command.request_id)
+            self._requests[key] = answer
+            if len(self._requests) > REMEMBERED_REQUESTS:
+                self._requests.popitem(last=False)
+            batch.answers.append((*key, answer))
+
+    async def _commit(self, batch: Batch) -> None:
+        """Try until it is safe; nothing has gone out before that."""
+        while True:
+            try:
+                await trio.to_thread.run_sync(self._store.commit, batch, limiter=self._writer)
+            except sqlite3.Error as failed:
+                self.trouble = f"the database cannot be written ({failed}); trying again"
+                self.show(e.Status(level="error", message=self.trouble))
+                await trio.sleep(COMMIT_RETRY_SECONDS)
+            else:
+                if self.trouble:
+                    self.trouble = ""
+                    self.show(e.Status(message="the database can be written again"))
+                return
+
+    async def _close(self) -> None:
+        """Everybody goes home; where each transcript was read to is kept."""
+        async with trio.open_nursery() as nursery:
+            for colleague in self._colleagues.values():
+                nursery.start_soon(colleague.stop)
+        last = self._batch
+        last.at = self._clock.now()
+        if last:
+            await self._commit(last)
+
+    # -- carrying out ---------------------------------------------------------------------------------------------
+
+    def _carry_out(self, effect: effects.AnyEffect) -> None:
+        colleague = self._colleagues.get(effect.agent_id)
+        match effect:
+            case effects.Spawn():
+                if effect.agent_id in self.core.state.agents:
+                    made = colleague or self._make(self.core.state.agents[effect.agent_id], None)
+                    self._nursery.start_soon(made.run)
+            case effects.Ask() | effects.AskAgain():
+                if colleague is not None and effect.ask_id in self._prompts:
+                    colleague.ask(self._new_ask(effect.ask_id, self._prompts[effect.ask_id]))
+            case effects.Interrupt():
+                if colleague is not None:
+                    colleague.interrupt(effect.ask_id)
+            case effects.Stop():
+                if colleague is not None:
+                    del self._colleagues[effect.agent_id]
+                    self._nursery.start_soon(colleague.stop)
+
+    def _new_ask(self, ask_id: str, prompt: str) -> Ask:
+        ask = self.core.state.asks.get(ask_id)
+        room = self.core.state.rooms.get(ask.room_id) if ask else None
+        return Ask(ask_id, prompt, (room.settings if room else self.core.rules.settings).keyword)
+
+    def _make(self, agent: Agent, tail: tuple[int, bytes] | None) -> Colleague:
+        entry = self.office.backend(agent.backend)
+        kind = entry.kind or agent.backend
+        person = self.office.agent(agent.name)
+        launch = Launch(
+            agent_id=agent.id, folder=str(self._folder.agents / agent.id), session_id=agent.session_id,
+            cwd=str(Path(person.cwd).expanduser()) if person and person.cwd else "", command=entry.command,
+            arguments=(*self._arguments.get(kind, ()), *entry.arguments, *(person.arguments if person else ())),
+            model=agent.model, instructions=INTRODUCTION.format(name=agent.name, role=agent.role), allow=entry.allow,
+            environment=entry.environment,
+        )  # fmt: skip
+        colleague = Colleague(
+            BACKENDS[kind], launch, self._watcher, self, agent.name, limits=self._limits,
+            bookmark=Bookmark(*tail) if tail else None,
+        )  # fmt: skip
+        self._colleagues[agent.id] = colleague
+        return colleague
+
+    def _missing(self, backend: str) -> str:
+        """Why a backend's program cannot be started, if that is plain to see."""
+        name = backend or self.office.default_backend
+        entry = self.office.backend(name)
+        kind = BACKENDS.get(entry.kind or name)
+        if kind is None:
+            return ""
+        probe = Launch(agent_id="", folder="", session_id="", command=entry.command)
+        return missing_program(kind.command(probe)[0])
+
+    # -- what agents tell -----------------------------------------------------------------------------------------
+
+    def show(self, frame: e.TextDelta | e.Status) -> None:
+        """Transient: past the core and the database, straight to whoever looks."""
+        self.bus.publish([frame])
+
+    def progress(self, ask_id: str, status: str) -> None:
+        self._batch.progress.append((ask_id, status))
+        if status == "written":
+            self.tell(inputs.Written(ask_id=ask_id))
+
+    def started(self, agent_id: str, pid: int) -> None:
+        self._batch.started.append(Process(agent_id=agent_id, pid=pid, born=leftovers.born(pid)))
+        self._ring()
+
+    def ended(self, agent_id: str) -> None:
+        self._batch.ended.append(agent_id)
+        self._ring()
+
+    def read_to(self, agent_id: str, session_id: str, mark: Bookmark) -> None:
+        self._batch.tails.append((session_id, agent_id, mark.offset, mark.before))
+
+    def heeds_keyword(self, ask_id: str) -> bool:
+        ask = self.core.state.asks.get(ask_id)
+        room = self.core.state.rooms.get(ask.room_id) if ask else None
+        return room is not None and room.auto is not None and self.core.heeds_keyword(room, room.auto.turns + 1)
+
+    # -- questions ------------------------------------------------------------------------------------------------
+
+    async def _agent_state(self, command: inputs.GetAgentState) -> str:
+        agent = self.core.state.agents.get(command.agent_id)
+        if agent is None:
+            return error(command.request_id, "unknown_agent", f"There is no agent {command.agent_id!r}.")
+        colleague = self._colleagues.get(agent.id)
+        pid = colleague.driven.pid if colleague else None
+        figures = await trio.to_thread.run_sync(self._sweeper.sweep, {agent.id: pid} if pid else {})
+        used = figures.get(agent.id)
+        if agent.id not in self.core.state.agents:
+            return error(command.request_id, "unknown_agent", f"{command.agent_id!r} has just left.")
+        return message(
+            "agent_state", command.request_id, **view.agent(self.core.state, agent), pid=pid,
+            uptime=round(self._clock.now() - agent.spawned_at, 3), cpu_percent=used.cpu_percent if used else 0.0,
+            memory_bytes=used.memory if used else 0, tokens=agent.input_tokens + agent.output_tokens,
+            context_used=round(agent.context_tokens / agent.context_max, 4) if agent.context_max else None,
+        )  # fmt: skip
+
+    async def _history(self, command: inputs.GetHistory) -> str:
+        rooms = self.core.state.rooms
+        room_id = command.room_id or (next(iter(rooms)) if len(rooms) == 1 else None)
+        if room_id is None:
+            return error(command.request_id, "unknown_room", "Say which room: there is not just one.")
+        limit = max(1, min(command.limit, 1000))
+        read = self._store.history
+        messages = await trio.to_thread.run_sync(read, room_id, command.before, limit, limiter=self._writer)
+        if not messages and room_id not in rooms:
+            return error(command.request_id, "unknown_room", f"There is no room {room_id!r}.")
+        return message("history", command.request_id, room_id=room_id, messages=messages)
+
+
+def message(kind: str, request_id: str | None, **fields: Any) -> str:
+    """A direct answer."""
+    head: dict[str, Any] = {"type": kind} if request_id is None else {"type": kind, "request_id": request_id}
+    return e.encoder.encode({**head, **fields}).decode()
+
+
+def error(request_id: str | None, code: str, text: str) -> str:
+    return message("error", request_id, code=code, message=text)
+
+
+def missing_program(program: str) -> str:
+
+    if shutil.which(program) is None:
+        return f"{program} was not found: install it or correct it in the configuration."
+    return ""

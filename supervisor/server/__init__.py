@@ -1,0 +1,1 @@
+"""One port: the page, the socket and a sign of life."""

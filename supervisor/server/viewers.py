@@ -1,0 +1,193 @@
+"""One connection: hello, welcome, then commands one way and frames the other.
+
+A viewer is a cursor over the ring with the database behind it. Every send has a deadline, and whoever is too slow is
+let go; it comes back with `since` and misses nothing.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from typing import TYPE_CHECKING, Any, Protocol
+
+import trio
+from websockets.exceptions import ConnectionClosed
+
+from supervisor.bus import Behind
+from supervisor.errors import Refused
+from supervisor.events import encoder
+
+from . import protocol
+from .gate import bearer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from websockets.trio.server import ServerConnection
+
+    from supervisor.bus import Bus, Frame, Subscription
+    from supervisor.core.inputs import AnyCommand
+
+    from .gate import Gate, Scope
+
+HELLO_SECONDS = 5.0
+SEND_SECONDS = 10.0
+CLOSE_SECONDS = 2.0
+MOST_MISSED = 10_000
+MOST_WAITING = 64
+"""How many answers may wait for a client that sends commands and does not read."""
+
+WRONG_TOKEN, NO_HELLO, TOO_SLOW = 4401, 4408, 4409
+
+
+class Desk(Protocol):
+    """What a connection needs of the runtime."""
+
+    bus: Bus
+
+    async def request(self, command: AnyCommand, client: str) -> str: ...
+    async def look(self, take: Callable[[], None]) -> None: ...
+    def snapshot(self) -> dict[str, Any]: ...
+    async def missed(self, after: int, until: int) -> list[str]: ...
+    @property
+    def seq(self) -> int: ...
+
+
+class Viewer:
+    """One client from its hello to its end."""
+
+    def __init__(self, connection: ServerConnection, desk: Desk, gate: Gate, send_seconds: float) -> None:
+        self._connection, self._desk, self._gate = connection, desk, gate
+        self._send_seconds = send_seconds
+        self._answers: deque[str] = deque()
+        self._client = secrets.token_hex(8)
+        self._scope: Scope = "viewer"
+        self._seq = 0  # the last event that it has had
+        self._subscription: Subscription
+        self._first = ""
+
+    async def run(self) -> None:
+        hello = await self._hello()
+        if hello is None:
+            return
+        self._client = hello.client_id or self._client
+        if not await self._send(await self._welcome(hello)):
+            return
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._write, nursery)
+            await self._read()
+            nursery.cancel_scope.cancel()
+
+    # -- opening --------------------------------------------------------------------------------------------------
+
+    async def _hello(self) -> protocol.Hello | None:
+        data: Any = None
+        with trio.move_on_after(HELLO_SECONDS):
+            try:
+                data = await self._connection.recv()
+            except ConnectionClosed:
+                return None
+        if data is None:
+            await self._close(NO_HELLO, "no hello")
+            return None
+        hello = protocol.hello(data)
+        if hello is None:
+            await self._close(WRONG_TOKEN, "say hello first")
+            return None
+        request = self._connection.request
+        given = bearer(request.headers.get_all("Authorization")) if request is not None else None
+        scope = self._gate.scope(hello.token or given or "")
+        if scope is None:
+            await self._close(WRONG_TOKEN, "wrong token")
+            return None
+        self._scope = scope
+        return hello
+
+    async def _welcome(self, hello: protocol.Hello) -> str:
+        """A snapshot, or exactly what was missed; from the same moment on the ring is followed."""
+        whole: dict[str, Any] = {}
+        since = hello.since
+
+        def take() -> None:
+            self._subscription = self._desk.bus.subscribe()
+            self._seq = self._desk.seq
+            if since is None or not self._seq - MOST_MISSED <= since <= self._seq:
+                whole["snapshot"] = self._desk.snapshot()
+
+        await self._desk.look(take)
+        head = {"type": "welcome", "protocol": protocol.PROTOCOL, "scope": self._scope, "seq": self._seq}
+        if hello.request_id is not None:
+            head["request_id"] = hello.request_id
+        if "snapshot" in whole or since is None:
+            return encoder.encode({**head, **whole}).decode()
+        missed = await self._desk.missed(since, self._seq)
+        return f'{encoder.encode(head).decode()[:-1]},"events":[{",".join(missed)}]}}'
+
+    # -- to the client --------------------------------------------------------------------------------------------
+
+    async def _write(self, nursery: trio.Nursery) -> None:
+        while True:
+            for frame in await self._next():
+                if not await self._send(frame):
+                    nursery.cancel_scope.cancel()
+                    return
+
+    async def _next(self) -> list[str]:
+        """Answers first, then what happened; what fell out of the ring comes from the database."""
+        while True:
+            frames = list(self._answers)
+            self._answers.clear()
+            try:
+                for frame in self._subscription.ready():
+                    frames.append(frame.text)
+                    self._seq = frame.seq or self._seq
+            except Behind:
+                missed = await self._desk.missed(self._seq, 1 << 62)
+                frames += missed
+                self._seq += len(missed)
+                self._subscription = self._desk.bus.subscribe(self._is_new)
+            if frames:
+                return frames
+            await self._desk.bus.wait()
+
+    def _is_new(self, frame: Frame) -> bool:
+        """What came from the database may also still be on its way through the ring."""
+        return frame.seq is None or frame.seq > self._seq
+
+    async def _send(self, text: str) -> bool:
+        """False when the client is gone or too slow; then it is closed already."""
+        with trio.move_on_after(self._send_seconds):
+            try:
+                await self._connection.send(text)
+            except ConnectionClosed:
+                return False
+            return True
+        await self._close(TOO_SLOW, "too slow")
+        return False
+
+    async def _close(self, code: int, reason: str) -> None:
+        with trio.move_on_after(CLOSE_SECONDS):
+            await self._connection.aclose(code, reason)
+
+    # -- from the client ------------------------------------------------------------------------------------------
+
+    async def _read(self) -> None:
+        while True:
+            try:
+                data = await self._connection.recv()
+            except ConnectionClosed:
+                return
+            self._answers.append(await self._handle(data))
+            self._desk.bus.wake()
+            if len(self._answers) > MOST_WAITING:
+                await self._close(TOO_SLOW, "answers are not read")
+                return
+
+    async def _handle(self, data: str | bytes) -> str:
+        try:
+            command = protocol.command(data, may_change=self._scope == "operator")
+        except Refused as refused:
+            request_id = protocol.head(data).request_id
+            answer = {"type": "error", "code": refused.code, "message": str(refused)}
+            return encoder.encode(answer if request_id is None else {**answer, "request_id": request_id}).decode()
+        return await self._desk.request(command, self._client)

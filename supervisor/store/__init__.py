@@ -1,0 +1,1 @@
+"""What is kept: SQLite, one writer, everything of one step in one transaction."""

@@ -1,0 +1,116 @@
+"""The state folder: one owner at a time, tokens that outlive a restart, and the note that says where the server is."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import platformdirs
+
+from supervisor.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+class ServerNote(msgspec.Struct, frozen=True, kw_only=True):
+    """`server.json`, there only while a server runs."""
+
+    pid: int
+    url: str
+    ws_url: str
+    token: str
+    view_token: str
+
+
+class Tokens(msgspec.Struct, frozen=True, kw_only=True):
+    operator: str
+    viewer: str
+
+
+def resolve(given: str | None, environment: Mapping[str, str]) -> Path:
+    """The flag, else the variable, else the platform's own place."""
+    named = given or environment.get("SUPERVISOR_STATE_DIR")
+    return Path(named).expanduser().absolute() if named else platformdirs.user_state_path("office-supervisor")
+
+
+class StateFolder:
+    """Everything under one folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.database = path / "office.db"
+        self.agents = path / "agents"
+        self._note = path / "server.json"
+
+    def make(self) -> None:
+        try:
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            probe = self.path / f".probe-{os.getpid()}"
+            probe.write_bytes(b"")
+            probe.unlink()
+        except OSError as error:
+            raise StoreError(
+                f"The state folder {self.path} cannot be written ({error.strerror}): choose another with --state-dir."
+            ) from None
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Be the only one; the lock goes with the process, however it ends."""
+        self.make()
+        fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                note = self.note()
+                where = f" ({note.url}, process {note.pid})" if note else ""
+                raise StoreError(
+                    f"A supervisor{where} is using {self.path} already: stop it with `supervisor stop`, "
+                    "or choose another folder with --state-dir."
+                ) from None
+            yield
+        finally:
+            os.close(fd)
+
+    def tokens(self, fixed: str = "") -> Tokens:
+        """Made once and kept, so that an open page survives a restart."""
+        path = self.path / "tokens.json"
+        tokens = None
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            tokens = msgspec.json.decode(path.read_bytes(), type=Tokens)
+        if tokens is None:
+            tokens = Tokens(operator=secrets.token_urlsafe(24), viewer=secrets.token_urlsafe(24))
+            self._write(path, msgspec.json.encode(tokens))
+        return Tokens(operator=fixed, viewer=tokens.viewer) if fixed else tokens
+
+    def note(self) -> ServerNote | None:
+        """Where the server is, if one says so."""
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            return msgspec.json.decode(self._note.read_bytes(), type=ServerNote)
+        return None
+
+    @contextlib.contextmanager
+    def announced(self, note: ServerNote) -> Iterator[None]:
+        self._write(self._note, msgspec.json.encode(note))
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                self._note.unlink()
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """Whole or not at all, and for nobody else to read."""
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            os.write(fd, data)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        draft.replace(path)

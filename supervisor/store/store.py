@@ -1,0 +1,314 @@
+"""The one writer: everything that one step of the loop decided, in one transaction, or not at all.
+
+Blocking; the runtime calls it in a thread, one call at a time.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from pysqlite3 import dbapi2 as sqlite3
+from sqlite_utils import Database
+
+from supervisor import events as e
+from supervisor.core.apply import apply
+from supervisor.core.state import State
+from supervisor.errors import StoreError
+
+from . import schema
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+OLDEST_SQLITE = (3, 51, 3)
+"""WAL mode could corrupt data before."""
+MAGIC = b"SQLite format 3\0"
+SNAPSHOT_EVERY = 2000
+KEPT_REQUESTS = 10_000
+LEDGER_TIMES = {"written": "written_at", "seen": "seen_at"}
+
+
+class Process(msgspec.Struct, frozen=True, kw_only=True):
+    """A CLI that was started: pid and time of birth name it for ever."""
+
+    agent_id: str
+    pid: int
+    born: float
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the ledger: queued → written → seen → answered, failed or interrupted."""
+
+    ask_id: str
+    agent_id: str
+    prompt: str
+    status: str = "queued"
+
+
+class Batch(msgspec.Struct, kw_only=True):
+    """What one step of the loop leaves behind."""
+
+    at: float
+    events: list[e.AnyEvent] = []
+    prompts: list[Prompt] = []
+    progress: list[tuple[str, str]] = []
+    """Asks that were written, or seen in the transcript."""
+    tails: list[tuple[str, str, int, bytes]] = []
+    """Session, agent, offset, and the bytes before it."""
+    started: list[Process] = []
+    ended: list[str] = []
+    answers: list[tuple[str, str, str]] = []
+    """Client, request, and what it was answered."""
+    snapshot: bytes = b""
+
+    def __bool__(self) -> bool:
+        return bool(
+            self.events or self.prompts or self.progress or self.tails or self.started or self.ended or self.answers
+            or self.snapshot
+        )  # fmt: skip
+
+
+class Store:
+    """The database of one state folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._connection = connect(path)
+        self.office_id = self._office_id()
+        self._since_snapshot = 0
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _office_id(self) -> str:
+        row = self._connection.execute("SELECT value FROM meta WHERE key = 'office_id'").fetchone()
+        if row is None:
+            row = (secrets.token_hex(16),)
+            self._connection.execute("INSERT INTO meta VALUES ('office_id', ?)", row)
+        return str(row[0])
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def commit(self, batch: Batch) -> None:
+        """Raises sqlite3.Error and leaves everything as it was; the same batch can be tried again."""
+        execute = self._connection.execute
+        execute("BEGIN IMMEDIATE")
+        try:
+            self._write(batch)
+            execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                execute("ROLLBACK")
+            raise
+        self._since_snapshot = 0 if batch.snapshot else self._since_snapshot + len(batch.events)
+
+    @property
+    def wants_snapshot(self) -> bool:
+        return self._since_snapshot >= SNAPSHOT_EVERY
+
+    def _write(self, batch: Batch) -> None:
+        many = self._connection.executemany
+        if batch.events:
+            facts = [(x.seq, x.at, x.__struct_config__.tag, *e.subject(x), e.encoder.encode(x).decode())
+                     for x in batch.events]  # fmt: skip
+            many("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", facts)
+            for event in batch.events:
+                if (project := PROJECTIONS.get(type(event))) is not None:
+                    statement, values = project(event)
+                    many(statement, values)
+        if batch.prompts:
+            rows = [(p.ask_id, p.agent_id, p.prompt, batch.at) for p in batch.prompts]
+            many("INSERT INTO prompts (ask_id, agent_id, prompt, status, queued_at) VALUES (?,?,?,'queued',?)", rows)
+        for ask_id, status in batch.progress:
+            column = LEDGER_TIMES[status]
+            many(f"UPDATE prompts SET status = ?, {column} = ? WHERE ask_id = ? AND ended_at IS NULL",  # noqa: S608
+                 [(status, batch.at, ask_id)])  # fmt: skip
+        ended = [(event.outcome, event.at, event.ask_id) for event in batch.events if isinstance(event, e.TurnEnded)]
+        many("UPDATE prompts SET status = ?, ended_at = ? WHERE ask_id = ?", ended)
+        many("INSERT OR REPLACE INTO tails VALUES (?, ?, ?, ?)", batch.tails)
+        many("INSERT OR REPLACE INTO processes VALUES (?, ?, ?)", [(p.agent_id, p.pid, p.born) for p in batch.started])
+        many("DELETE FROM processes WHERE agent_id = ?", [(agent,) for agent in batch.ended])
+        many("INSERT OR IGNORE INTO requests VALUES (?, ?, ?, ?)", [(*row, batch.at) for row in batch.answers])
+        if batch.snapshot:
+            seq = msgspec.json.decode(batch.snapshot, type=State).seq
+            self._connection.execute("DELETE FROM snapshots WHERE seq < ?", (seq,))
+            self._connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?)", (seq, batch.snapshot.decode()))
+            self._connection.execute(
+                "DELETE FROM requests WHERE rowid NOT IN (SELECT rowid FROM requests ORDER BY at DESC LIMIT ?)",
+                (KEPT_REQUESTS,),
+            )
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def load(self) -> State:
+        return load(self._connection)
+
+    def events(self, after: int, until: int | None = None) -> list[str]:
+        """The stored events as they go over the wire, in order."""
+        rows = self._connection.execute(
+            "SELECT body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", (after, until or 1 << 62)
+        )
+        return [body for (body,) in rows]
+
+    def open_prompts(self) -> dict[str, Prompt]:
+        rows = self._connection.execute("SELECT ask_id, agent_id, prompt, status FROM prompts WHERE ended_at IS NULL")
+        return {a: Prompt(ask_id=a, agent_id=g, prompt=p, status=s) for a, g, p, s in rows}
+
+    def tails(self) -> dict[str, tuple[int, bytes]]:
+        return {s: (o, b) for s, o, b in self._connection.execute("SELECT session_id, offset, before FROM tails")}
+
+    def processes(self) -> list[Process]:
+        rows = self._connection.execute("SELECT agent_id, pid, born FROM processes")
+        return [Process(agent_id=a, pid=p, born=b) for a, p, b in rows]
+
+    def requests(self) -> dict[tuple[str, str], str]:
+        rows = self._connection.execute("SELECT client_id, request_id, answer FROM requests ORDER BY at")
+        return {(client, request): answer for client, request, answer in rows}
+
+    def history(self, room_id: str, before: int | None, limit: int) -> list[dict[str, Any]]:
+        """Messages of a room, the newest `limit` of those before a `seq`, oldest first."""
+        return history(Database(self._connection), room_id, before, limit)
+
+
+def history(db: Database, room_id: str, before: int | None = None, limit: int = -1) -> list[dict[str, Any]]:
+    rows = db.query(
+        "SELECT * FROM (SELECT * FROM messages WHERE room_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?) ORDER BY seq",
+        (room_id, before if before is not None else 1 << 62, limit),
+    )
+    found = []
+    for row in rows:
+        row["active"] = bool(row["active"])
+        row["transcript"] = msgspec.json.decode(row["transcript"]) if row["transcript"] else None
+        found.append(row)
+    return found
+
+
+def load(connection: Any) -> State:
+    """The state: the newest snapshot that can be read, and the events after it."""
+    state = State()
+    for (body,) in connection.execute("SELECT body FROM snapshots ORDER BY seq DESC"):
+        try:
+            state = msgspec.json.decode(body, type=State)
+            break
+        except msgspec.ValidationError:  # of another version: the events are enough
+            continue
+    for (body,) in connection.execute("SELECT body FROM events WHERE seq > ? ORDER BY seq", (state.seq,)):
+        apply(state, e.decoder.decode(body))
+    return state
+
+
+# -- tables that follow from events -------------------------------------------------------------------------------
+
+Projection = tuple[str, list[tuple[Any, ...]]]
+
+
+def _message(event: e.MessageAdded) -> Projection:
+    m = event.message
+    source = e.encoder.encode(m.transcript).decode() if m.transcript else None
+    row = (m.id, event.seq, m.room_id, m.type, m.author, m.author_name, m.content, m.active, m.at, source)
+    return "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [row]
+
+
+def _spoken(event: e.AgentSpoke) -> Projection:
+    statement = "INSERT INTO agent_conversations (agent_id, timestamp, sender, content, recipient) VALUES (?,?,?,?,?)"
+    return statement, [(event.agent_id, event.at, event.agent_id, event.content, ",".join(event.recipients))]
+
+
+def _prompted(event: e.TurnStarted) -> Projection:
+    """One row for each message that the agent was actually prompted with."""
+    statement = (
+        "INSERT INTO agent_conversations (agent_id, timestamp, sender, content, recipient) "
+        "SELECT ?, ?, author, content, ? FROM messages WHERE id = ?"
+    )
+    return statement, [(event.agent_id, event.at, event.agent_id, message) for message in event.heard]
+
+
+def _state(event: e.AgentStateChanged) -> Projection:
+    statement = "INSERT INTO agent_state_history (agent_id, old_state, new_state, timestamp) VALUES (?, ?, ?, ?)"
+    return statement, [(event.agent_id, event.old_state, event.state, event.at)]
+
+
+def _task(event: e.TaskUpdated) -> Projection:
+    t = event.task
+    row = (t.id, t.agent_id, t.task_name, t.status, t.created_at, t.completed_at)
+    return "INSERT OR REPLACE INTO agent_tasks VALUES (?, ?, ?, ?, ?, ?)", [row]
+
+
+def _room(event: e.RoomCreated) -> Projection:
+    return "INSERT INTO rooms VALUES (?, ?, ?, NULL)", [(event.room_id, event.name, event.at)]
+
+
+def _room_closed(event: e.RoomClosed) -> Projection:
+    return "UPDATE rooms SET closed_at = ? WHERE id = ?", [(event.at, event.room_id)]
+
+
+PROJECTIONS: dict[type, Callable[[Any], Projection]] = {
+    e.MessageAdded: _message,
+    e.AgentSpoke: _spoken,
+    e.TurnStarted: _prompted,
+    e.AgentStateChanged: _state,
+    e.TaskUpdated: _task,
+    e.RoomCreated: _room,
+    e.RoomClosed: _room_closed,
+}
+
+
+# -- opening ------------------------------------------------------------------------------------------------------
+
+
+def connect(path: Path) -> Any:
+    """A database that is ours, new enough to be safe and old enough to be understood."""
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        raise StoreError(f"SQLite {sqlite3.sqlite_version} can damage data: install the package again (pysqlite3).")
+    refuse_strangers(path)
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        path.chmod(0o600)
+        schema.migrations.apply(Database(connection))
+        connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"The database {path} cannot be used: {error}.") from None
+    return connection
+
+
+def refuse_strangers(path: Path) -> None:
+    """Look at the file before anything is opened, so that it is left exactly as it is."""
+    try:
+        header = path.read_bytes()[:100] if path.exists() else b""
+    except OSError as error:
+        raise StoreError(f"The database {path} cannot be read: {error.strerror}.") from None
+    if not header:
+        return
+    if not header.startswith(MAGIC):
+        raise StoreError(f"{path} is not a database: move it away, or choose another folder with --state-dir.")
+    version = int.from_bytes(header[60:64], "big")
+    if version > schema.VERSION:
+        raise StoreError(
+            f"{path} was written by a newer version (format {version}, this one knows {schema.VERSION}): "
+            "update the supervisor, or choose another folder with --state-dir."
+        )
+
+
+def read_only(path: Path) -> Database:
+    """For commands that look at what was said, also beside a running server."""
+    refuse_strangers(path)
+    if not path.exists():
+        raise StoreError(f"Nothing was said yet: there is no {path}. Begin with `supervisor talk`.")
+    try:
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        connection.execute("SELECT 1 FROM events LIMIT 1")
+    except sqlite3.Error as error:
+        raise StoreError(f"The database {path} cannot be read: {error}.") from None
+    return Database(connection)
+
+
+def told(db: Database, room_id: str) -> Iterator[e.AnyEvent]:
+    """All events of a room, in order."""
+    for row in db.query("SELECT body FROM events WHERE room_id = ? ORDER BY seq", (room_id,)):
+        yield e.decoder.decode(row["body"])

@@ -1,0 +1,96 @@
+"""Who is let in, without a socket."""
+
+from __future__ import annotations
+
+import pytest
+
+from supervisor.errors import Refused
+from supervisor.server import protocol
+from supervisor.server.gate import HEADERS, Gate, bearer
+from supervisor.store.folder import Tokens
+
+GATE = Gate(8787, Tokens(operator="op", viewer="vi"))
+HERE = "127.0.0.1:8787"
+
+
+@pytest.mark.parametrize(
+    ("method", "hosts", "origins", "socket", "status"),
+    [
+        ("GET", [HERE], [], False, None),
+        ("GET", ["localhost:8787"], ["http://localhost:8787"], True, None),
+        ("GET", ["[::1]:8787"], [], True, None),
+        ("HEAD", [HERE], [], False, None),
+        ("HEAD", [HERE], [], True, 405),
+        ("POST", [HERE], [], False, 405),
+        ("GET", [], [], False, 421),
+        ("GET", [HERE, HERE], [], False, 421),
+        ("GET", ["evil.example"], [], False, 421),
+        ("GET", ["127.0.0.1:9999"], [], False, 421),
+        ("GET", ["127.0.0.1"], [], False, 421),
+        ("GET", [HERE], ["http://evil.example"], True, 403),
+        ("GET", [HERE], ["https://127.0.0.1:8787"], True, 403),
+        ("GET", [HERE], ["null"], True, 403),
+        ("GET", [HERE], ["http://127.0.0.1:8787.evil.example"], True, 403),
+        ("GET", [HERE], ["http://127.0.0.1:8787", "http://evil"], True, 403),
+    ],
+)
+def test_host_origin_and_method(
+    method: str, hosts: list[str], origins: list[str], socket: bool, status: int | None
+) -> None:  # fmt: skip
+    denied = GATE.check(method, hosts, origins, socket)
+    assert (denied.status if denied else None) == status
+
+
+def test_tokens_and_what_they_allow() -> None:
+    assert GATE.scope("op") == "operator"
+    assert GATE.scope("vi") == "viewer"
+    for wrong in ("", "OP", "op ", "ö", "\udcff", "x" * 10_000):
+        assert GATE.scope(wrong) is None
+
+
+def test_a_bearer_token() -> None:
+    assert bearer(["Bearer abc"]) == "abc"
+    assert bearer(["bearer abc"]) == "abc"
+    for wrong in ([], ["Basic abc"], ["Bearer"], ["Bearer  "], ["Bearer a", "Bearer b"]):
+        assert bearer(wrong) is None
+
+
+def test_the_page_may_load_nothing_from_elsewhere() -> None:
+    policy = HEADERS["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert "http" not in policy.replace("'self'", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "bad_message"),
+        ("nonsense", "bad_message"),
+        ("[]", "bad_message"),
+        ("{}", "bad_message"),
+        ('{"type":5}', "bad_message"),
+        ('{"type":"hello","token":"x"}', "bad_message"),
+        ('{"type":"fly"}', "unknown_type"),
+        ('{"type":"startAutoMode","command":"rm"}', "bad_message"),
+        ('{"type":"agent_spawn_request","agent_config":{"name":"A","role":"r","cwd":"/"}}', "bad_message"),
+        ('{"type":"startAutoMode","maxMessages":"many"}', "bad_message"),
+        ("[" * 100_000, "bad_message"),
+    ],
+)
+def test_what_is_not_understood_is_refused_in_words(text: str, code: str) -> None:
+    with pytest.raises(Refused) as refused:
+        protocol.command(text, may_change=True)
+    assert refused.value.code == code
+    assert "\n" not in str(refused.value)
+
+
+def test_a_viewer_may_ask_and_not_change() -> None:
+    protocol.command('{"type":"get_agent_state","agent_id":"a"}', may_change=False)
+    protocol.command('{"type":"get_history"}', may_change=False)
+    for kind in protocol.TYPES - {"get_agent_state", "get_history"}:
+        with pytest.raises(Refused):
+            protocol.command(f'{{"type":"{kind}"}}', may_change=False)
+    with pytest.raises(Refused) as refused:
+        protocol.command('{"type":"stopAutoMode"}', may_change=False)
+    assert refused.value.code == "forbidden"

@@ -1,0 +1,236 @@
+"""The store on real files."""
+
+from __future__ import annotations
+
+import sqlite3 as stdlib_sqlite3
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from pysqlite3 import dbapi2 as sqlite3
+
+from supervisor import events as e
+from supervisor.core import effects, inputs
+from supervisor.core.core import BackendFacts, Core, Rules
+from supervisor.errors import StoreError
+from supervisor.store import folder, schema, store
+from supervisor.store.store import Batch, Process, Prompt, Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "office.db"
+
+
+class Life:
+    """A core whose every decision is committed."""
+
+    def __init__(self, path: Path) -> None:
+        self.store = Store(path)
+        rules = Rules(office_id=self.store.office_id, backends={"fake": BackendFacts()}, default_backend="fake")
+        self.core = Core(rules, self.store.load())
+        self.now = 1000.0
+
+    def tell(self, given: Any) -> None:
+        self.now += 1
+        decision = self.core.decide(given, self.now)
+        asks = [f for f in decision.effects if isinstance(f, effects.Ask)]
+        prompts = [Prompt(ask_id=f.ask_id, agent_id=f.agent_id, prompt=f.prompt) for f in asks]
+        self.store.commit(Batch(at=self.now, events=decision.events, prompts=prompts))
+
+    def talk(self, count: int) -> None:
+        people = tuple(inputs.AgentConfig(name=n, role=n) for n in ("Ann", "Ben"))
+        limits = e.Settings(response_delay=0)
+        self.tell(inputs.StartRoom(name="R", settings=limits, agents=people, auto=True, topic="Tea?"))
+        for number in range(count):
+            (ask_id,) = self.core.state.asks
+            self.tell(inputs.TurnOver(ask_id=ask_id, status="answered", signal="transcript", text=f"say {number}"))
+
+    def rows(self, statement: str) -> list[Any]:
+        return list(self.store._connection.execute(statement))
+
+
+def test_events_are_kept_in_order_and_give_the_state_again(path: Path) -> None:
+    """C9: after a restart everything is as it was."""
+    life = Life(path)
+    life.talk(5)
+    state = life.core.state
+    life.store.close()
+    again = Life(path)
+    assert again.core.state == state
+    seqs = [seq for (seq,) in again.rows("SELECT seq FROM events ORDER BY seq")]
+    assert seqs == list(range(1, len(seqs) + 1))
+    assert again.store.office_id == life.store.office_id
+    again.store.close()
+
+
+def test_what_was_said_and_heard_stands_in_agent_conversations(path: Path) -> None:
+    """C9: one row for what an agent says, one for each message it was prompted with."""
+    life = Life(path)
+    life.talk(3)
+    rows = life.rows("SELECT agent_id, sender, content, recipient FROM agent_conversations ORDER BY id")
+    assert rows == [
+        ("agent_001", "topic", "Tea?", "agent_001"),
+        ("agent_001", "agent_001", "say 0", "agent_002,player_0"),
+        ("agent_002", "topic", "Tea?", "agent_002"),
+        ("agent_002", "agent_001", "say 0", "agent_002"),
+        ("agent_002", "agent_002", "say 1", "agent_001,player_0"),
+        ("agent_001", "agent_002", "say 1", "agent_001"),
+        ("agent_001", "agent_001", "say 2", "agent_002,player_0"),
+        ("agent_002", "agent_001", "say 2", "agent_002"),
+    ]
+    life.store.close()
+
+
+def test_states_and_tasks_have_their_tables(path: Path) -> None:
+    """C5, C9."""
+    life = Life(path)
+    life.talk(1)
+    life.tell(inputs.AssignTask(agent_id="agent_001", task_name="boil water"))
+    life.tell(inputs.CompleteTask(task_id=1))
+    history = life.rows("SELECT old_state, new_state FROM agent_state_history WHERE agent_id='agent_001' ORDER BY id")
+    assert history[:4] == [
+        ("idle", "listening"), ("listening", "thinking"), ("thinking", "speaking"), ("speaking", "idle"),
+    ]  # fmt: skip
+    ((name, status, done),) = life.rows("SELECT task_name, status, completed_at FROM agent_tasks")
+    assert (name, status, done) == ("boil water", "completed", life.now)
+    life.store.close()
+
+
+def test_the_ledger_follows_a_prompt(path: Path) -> None:
+    """E6: queued, written, seen, answered; what has ended is not written over."""
+    life = Life(path)
+    life.talk(1)
+    done, _ = [ask for (ask,) in life.rows("SELECT ask_id FROM prompts ORDER BY queued_at")]
+    (open_one,) = life.store.open_prompts().values()
+    assert open_one.status == "queued"
+    assert "say 0" in open_one.prompt
+    for status in ("written", "seen"):
+        life.store.commit(Batch(at=1.0, progress=[(open_one.ask_id, status), (done, status)]))
+        assert life.store.open_prompts()[open_one.ask_id].status == status
+    assert life.rows(f"SELECT status FROM prompts WHERE ask_id = '{done}'") == [("answered",)]
+    life.store.close()
+
+
+def test_a_start_does_not_grow_with_history(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a snapshot only the events behind it are applied."""
+    life = Life(path)
+    life.talk(10)
+    life.store.commit(Batch(at=1.0, snapshot=msgspec.json.encode(life.core.state)))
+    life.tell(inputs.AssignTask(agent_id="agent_001", task_name="later"))
+    applied = []
+    monkeypatch.setattr(store, "apply", lambda state, event: applied.append(event))
+    life.store.load()
+    assert len(applied) == 1
+    life.store.close()
+
+
+def test_a_snapshot_of_another_version_is_passed_over(path: Path) -> None:
+    life = Life(path)
+    life.talk(2)
+    life.store._connection.execute('INSERT INTO snapshots VALUES (3, \'{"seq":"three"}\')')
+    assert life.store.load() == life.core.state
+    life.store.close()
+
+
+def test_a_commit_that_fails_leaves_nothing_and_can_be_repeated(path: Path) -> None:
+    """A full disk: all or nothing."""
+    life = Life(path)
+    life.talk(1)
+    pages = life.rows("PRAGMA page_count")[0][0]
+    life.store._connection.execute(f"PRAGMA max_page_count = {pages}")
+    decision = life.core.decide(inputs.AssignTask(agent_id="agent_001", task_name="x" * 400), 5.0)
+    batch = Batch(at=5.0, events=decision.events, prompts=[Prompt(ask_id="a", agent_id="b", prompt="y" * 100_000)])
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        life.store.commit(batch)
+    assert life.rows("SELECT COUNT(*) FROM agent_tasks") == [(0,)]
+    life.store._connection.execute("PRAGMA max_page_count = 100000")
+    life.store.commit(batch)
+    assert life.store.load() == life.core.state
+    life.store.close()
+
+
+def test_offsets_processes_and_answers_are_kept(path: Path) -> None:
+    life = Store(path)
+    life.commit(Batch(
+        at=1.0, tails=[("s", "a", 10, b"x\xff")], started=[Process(agent_id="a", pid=5, born=1.5)],
+        answers=[("c", "r", '{"type":"ack"}')],
+    ))  # fmt: skip
+    life.commit(Batch(at=2.0, tails=[("s", "a", 20, b"y")], answers=[("c", "r", "another")]))
+    assert life.tails() == {"s": (20, b"y")}
+    assert life.processes() == [Process(agent_id="a", pid=5, born=1.5)]
+    assert life.requests() == {("c", "r"): '{"type":"ack"}'}
+    life.commit(Batch(at=3.0, ended=["a"]))
+    assert life.processes() == []
+    life.close()
+
+
+def test_it_is_as_safe_as_it_can_be(path: Path) -> None:
+    life = Store(path)
+    assert sqlite3.sqlite_version_info >= store.OLDEST_SQLITE
+    assert life._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert life._connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert path.stat().st_mode & 0o077 == 0
+    life.close()
+
+
+def test_an_old_sqlite_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "OLDEST_SQLITE", (99, 0, 0))
+    with pytest.raises(StoreError, match="can damage data"):
+        Store(path)
+
+
+def test_migrations_can_be_run_again(path: Path) -> None:
+    """C9: opening twice changes nothing."""
+    for _ in range(2):
+        Store(path).close()
+    names = {
+        row[0] for row in stdlib_sqlite3.connect(path).execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    }
+    assert {"agent_conversations", "agent_tasks", "agent_state_history", "events", "prompts"} <= names
+
+
+def test_a_database_of_a_newer_version_is_refused_and_untouched(path: Path) -> None:
+    Store(path).close()
+    connection = sqlite3.connect(path)
+    connection.execute(f"PRAGMA user_version = {schema.VERSION + 1}")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    before = path.read_bytes(), sorted(path.parent.iterdir())
+    for opened in (Store, store.read_only):
+        with pytest.raises(StoreError, match="newer version"):
+            opened(path)
+    assert (path.read_bytes(), sorted(path.parent.iterdir())) == before
+
+
+@pytest.mark.parametrize("content", [b"not a database at all, but long enough", b"SQLite format 3\0" + b"x" * 200])
+def test_a_file_that_is_no_database_is_refused(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with pytest.raises(StoreError):
+        Store(path)
+    assert path.read_bytes() == content
+
+
+def test_one_owner_at_a_time(tmp_path: Path) -> None:
+    here = folder.StateFolder(tmp_path / "state")
+    with here.locked(), pytest.raises(StoreError, match="already: stop it with `supervisor stop`"), here.locked():
+        pass
+    with here.locked():
+        pass
+
+
+def test_tokens_outlive_a_restart_and_are_for_nobody_else(tmp_path: Path) -> None:
+    here = folder.StateFolder(tmp_path)
+    first = here.tokens()
+    assert here.tokens() == first
+    assert here.tokens("mine").operator == "mine"
+    assert (tmp_path / "tokens.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="choose another with --state-dir"):
+        folder.StateFolder(tmp_path / "file" / "state").make()
