@@ -52,6 +52,8 @@ export function applied(state, event) {
     case "agent_moved":
       if (agent) agent.position = event.path[event.path.length - 1];
       break;
+    case "office_furnished":
+      break;
     case "agentMessage":
       if (agent) agent.last_message = event.text;
       break;

@@ -38,7 +38,8 @@ class Subscription:
 
     def __init__(self, bus: Bus, wanted: Filter | None) -> None:
         self._bus = bus
-        self._wanted = wanted
+        self.wanted = wanted
+        """Which frames it takes."""
         self._place = bus.end
 
     def ready(self) -> list[Frame]:
@@ -48,7 +49,7 @@ class Subscription:
         if place < bus.begin:
             raise Behind
         new = [bus.frames[n - bus.begin] for n in range(place, bus.end)]
-        return [frame for frame in new if self._wanted(frame)] if self._wanted else new
+        return [frame for frame in new if self.wanted(frame)] if self.wanted else new
 
     async def receive(self) -> list[Frame]:
         """Wait for at least one frame."""

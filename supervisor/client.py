@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from websockets.trio.client import ClientConnection
 
 ANSWER_SECONDS = 30.0
+KEPT_EVENTS = 10_000
+"""How many events wait for somebody to look at them."""
 
 
 class Client:
@@ -35,7 +37,7 @@ class Client:
         self.welcome = welcome
         self._socket = socket
         self._waiting: dict[str, tuple[trio.Event, dict[str, Any]]] = {}
-        self._send, self.events = trio.open_memory_channel[dict[str, Any]](10_000)
+        self._send, self.events = trio.open_memory_channel[dict[str, Any]](KEPT_EVENTS)
         """What happens, in order, until the connection ends: `async for event in client.events`."""
 
     async def request(self, message: dict[str, Any], request_id: str | None = None) -> dict[str, Any]:
@@ -52,6 +54,14 @@ class Client:
             raise Refused(answer["code"], answer["message"])
         return answer
 
+    def _keep(self, message: dict[str, Any]) -> None:
+        """Whoever only asks and never looks at events must not be held up by them: the oldest are let go."""
+        try:
+            self._send.send_nowait(message)
+        except trio.WouldBlock:
+            self.events.receive_nowait()
+            self._send.send_nowait(message)
+
     async def _read(self) -> None:
         with contextlib.suppress(ConnectionClosed, trio.BrokenResourceError):
             while True:
@@ -61,7 +71,7 @@ class Client:
                     waiting[1].update(message)
                     waiting[0].set()
                 else:
-                    await self._send.send(message)
+                    self._keep(message)
         for done, _ in self._waiting.values():
             done.set()
         await self._send.aclose()

@@ -12,6 +12,17 @@ from supervisor.errors import ConfigError
 from supervisor.events import Settings
 
 T = TypeVar("T")
+NAME = re.compile(r"[^\W\d_][\w'-]{0,31}")
+LONGEST_ROLE = 60
+
+
+def person_problem(name: str, role: str) -> str:
+    """What is wrong with somebody's name or role, in words; nothing if they are fine."""
+    if not NAME.fullmatch(name):
+        return f"The name {name[:40]!r} cannot be mentioned: use one word of letters and digits, 32 at most."
+    if not 0 < len(role.strip()) <= LONGEST_ROLE or not role.isprintable():
+        return f"{name} needs a role: one line of at most {LONGEST_ROLE} characters."
+    return ""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -84,6 +95,10 @@ class Office(Entry, frozen=True, kw_only=True):
     """How rooms converse, unless they say otherwise."""
     most_agents: int = 200
     """How many agents there may be at once."""
+    floor_plan: str = ""
+    """A file with the map of the office, beside this one; the usual office if left out."""
+    wander_seconds: float = 90.0
+    """About how often an idle agent stretches its legs; 0 means never."""
 
     def backend(self, name: str) -> BackendEntry:
         return self.backends.get(name, BackendEntry())
@@ -107,6 +122,9 @@ def parse(text: str, name: str, kinds: tuple[str, ...]) -> Office:
             raise ConfigError(f"{name}: {key}: expected tables that begin with [[{key}]].")
         for number, entry in enumerate(entries):
             _convert(entry, kind, name, f"{key}[{number}]")
+    backends = data.get("backends", {})
+    for key, entry in backends.items() if isinstance(backends, dict) else ():
+        _convert(entry, BackendEntry, name, f"backends.{key}")
     office = _convert(data, Office, name, "")
     _check(office, name, kinds)
     return office
@@ -143,13 +161,20 @@ def _check(office: Office, name: str, kinds: tuple[str, ...]) -> None:
             raise ConfigError(f"{name}: backends.{key}.kind: expected one of {', '.join(kinds)}.")
         if backend.context_size < 0:
             raise ConfigError(f"{name}: backends.{key}.context_size: expected a number of tokens, 0 for unknown.")
+    if not 0 <= office.wander_seconds <= 24 * 3600:
+        raise ConfigError(f"{name}: wander_seconds: expected a number of seconds up to a day, 0 for never.")
     if office.default_backend not in backends:
         raise ConfigError(f"{name}: default_backend: expected one of {', '.join(sorted(backends))}.")
+    if office.most_agents < 2:
+        raise ConfigError(f"{name}: most_agents: expected 2 or more, got {office.most_agents}.")
     names = [agent.name for agent in office.agents]
+    lowered = [agent.lower() for agent in names]
     for number, agent in enumerate(office.agents):
+        if problem := person_problem(agent.name, agent.role):
+            raise ConfigError(f"{name}: agents[{number}]: {problem}")
         if agent.backend and agent.backend not in backends:
             raise ConfigError(f"{name}: agents[{number}].backend: expected one of {', '.join(sorted(backends))}.")
-        if names.index(agent.name) != number:
+        if lowered.index(agent.name.lower()) != number:
             raise ConfigError(f"{name}: agents[{number}].name: there is a {agent.name} already; expected another name.")
     placed: list[str] = []
     for number, room in enumerate(office.rooms):

@@ -2,6 +2,7 @@
 
     SupervisorError
     ├── ConfigError            somebody has to change a file or a flag
+    │   └── PlanError          a floor plan that cannot be an office
     ├── StoreError             the database cannot be used
     ├── ServerError            the server cannot be started, reached or talked to
     ├── Refused                a command that cannot be carried out now; has a code for programs
@@ -23,6 +24,10 @@ class SupervisorError(Exception):
 
 class ConfigError(SupervisorError):
     """Wrong configuration or usage; exit status 2."""
+
+
+class PlanError(ConfigError):
+    """A mistake in a floor plan, with its place."""
 
 
 class StoreError(SupervisorError):

@@ -114,13 +114,25 @@ class AgentAcknowledged(Event, frozen=True, kw_only=True, tag="agent_acknowledge
     sender: str
 
 
+MoveReason = Literal["enters", "seat", "answers", "turns", "meets", "wanders", "command", "leaves"]
+
+
 class AgentMoved(Event, frozen=True, kw_only=True, tag="agent_moved"):
+    """A whole walk: each tile of it, when it begins and how fast; `facing` is where it looks at the end."""
+
     agent_id: str
     path: list[Position]
     started_at: float
     ms_per_tile: int
     facing: Facing
-    reason: str
+    reason: MoveReason
+
+
+class OfficeFurnished(Event, frozen=True, kw_only=True, tag="office_furnished"):
+    """The floor plan, before anybody comes in and whenever it is another one; everybody is at their seat then."""
+
+    plan: str
+    seats: dict[str, int]
 
 
 class AgentMessage(Event, frozen=True, kw_only=True, tag="agentMessage"):
@@ -295,10 +307,10 @@ class TaskUpdated(Event, frozen=True, kw_only=True, tag="task_updated"):
 
 
 AnyEvent = (
-    AgentJoined | AgentLeft | AgentStateChanged | AgentAcknowledged | AgentMoved | AgentMessage | AgentSpoke | ToolUsed
-    | UsageReported | TurnStarted | TurnRestarted | TurnEnded | AnswerHeld | AutoModeStarted | AutoModePaused
-    | AutoModeResumed | KeywordIgnored | AutoModeEnded | MessageAdded | RoomCreated | RoomClosed | RoomUpdated
-    | ContextWarning | RateLimited | TaskUpdated
+    AgentJoined | AgentLeft | AgentStateChanged | AgentAcknowledged | AgentMoved | OfficeFurnished | AgentMessage
+    | AgentSpoke | ToolUsed | UsageReported | TurnStarted | TurnRestarted | TurnEnded | AnswerHeld | AutoModeStarted
+    | AutoModePaused | AutoModeResumed | KeywordIgnored | AutoModeEnded | MessageAdded | RoomCreated | RoomClosed
+    | RoomUpdated | ContextWarning | RateLimited | TaskUpdated
 )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from supervisor.errors import ConfigError, SupervisorError
 
 from .control import agents, status, stop
 from .doctor import doctor
+from .planning import plan
 from .said import export, history, rooms
 from .start import start
 from .talk import talk
@@ -44,7 +45,7 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "supervisor", "_SUPERVISOR_COMPLETE").source())
 
 
-for command in (start, talk, rooms, history, export, agents, status, stop, doctor, completion):
+for command in (start, talk, rooms, history, export, agents, status, stop, doctor, plan, completion):
     cli.add_command(command)
 
 

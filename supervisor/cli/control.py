@@ -14,33 +14,27 @@ from rich.text import Text
 
 from supervisor.client import connect
 from supervisor.core import view
-from supervisor.errors import ServerError, StoreError
+from supervisor.errors import ServerError
+from supervisor.runtime import leftovers
 from supervisor.store import store
+from supervisor.store.store import Process
 
 from .options import folder, printable, state_dir
 from .running import run
 
 if TYPE_CHECKING:
-    from supervisor.store.folder import ServerNote, StateFolder
+    from supervisor.store.folder import ServerNote
 
 STOP_SECONDS = 60.0
-
-
-def running(place: StateFolder) -> ServerNote | None:
-    """The note of a server that is really there."""
-    note = place.note()
-    if note is None or not place.path.exists():
-        return None
-    try:
-        with place.locked():
-            return None
-    except StoreError:
-        return note
 
 
 async def snapshot(note: ServerNote) -> dict[str, Any]:
     async with connect(note.ws_url, note.token) as client:
         return client.welcome
+
+
+def alive(pid: int, born: float) -> bool:
+    return leftovers.alive(Process(agent_id="", pid=pid, born=born))
 
 
 @click.command()
@@ -53,12 +47,12 @@ def agents(state_dir: str | None) -> None:
       supervisor agents
     """
     place = folder(state_dir)
-    note = running(place)
+    note = place.running()
     if note is not None:
         people = run(snapshot, note)["snapshot"]["agents"]
     else:
         state = store.load(store.read_only(place.database).conn)
-        people = [view.agent(state, agent) for agent in state.agents.values()]
+        people = [view.agent(state, agent, time.time()) for agent in state.agents.values()]
     table = Table("agent", "name", "role", "backend", "state", "room", "tokens", "task", box=None)
     for one in people:
         tokens = f"{one['input_tokens'] + one['output_tokens']:,}"
@@ -78,7 +72,7 @@ def status(state_dir: str | None) -> None:
     Example:
       supervisor status
     """
-    note = running(folder(state_dir))
+    note = folder(state_dir).running()
     if note is None:
         raise click.ClickException("No server is running on this state folder: start one with `supervisor start`.")
     seen = run(snapshot, note)
@@ -102,9 +96,10 @@ def stop(state_dir: str | None) -> None:
       supervisor stop
     """
     place = folder(state_dir)
-    note = running(place)
+    note = place.running()
     if note is None:
         raise click.ClickException("No server is running on this state folder.")
+    born = leftovers.born(note.pid)
     try:
         os.kill(note.pid, signal.SIGTERM)
     except ProcessLookupError:
@@ -112,16 +107,8 @@ def stop(state_dir: str | None) -> None:
     except PermissionError:
         raise click.ClickException(f"Process {note.pid} belongs to somebody else: stop it as that user.") from None
     deadline = time.monotonic() + STOP_SECONDS
-    while running_still(place) and time.monotonic() < deadline:
+    while (runs := alive(note.pid, born)) and time.monotonic() < deadline:
         time.sleep(0.05)
-    if running_still(place):
+    if runs:
         raise ServerError(f"Process {note.pid} has not stopped within {STOP_SECONDS:g} s.")
     click.echo("Stopped; everything is saved.")
-
-
-def running_still(place: StateFolder) -> bool:
-    try:
-        with place.locked():
-            return False
-    except StoreError:
-        return True

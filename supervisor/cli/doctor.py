@@ -16,6 +16,7 @@ from pysqlite3 import dbapi2 as sqlite3
 
 from supervisor.driving.backends import BACKENDS
 from supervisor.errors import SupervisorError
+from supervisor.store import store
 from supervisor.store.store import OLDEST_SQLITE
 
 from .options import folder, office, printable, state_dir
@@ -79,6 +80,7 @@ def state(given: str | None) -> Finding:
     place = folder(given)
     try:
         place.make()
+        store.refuse_strangers(place.database)
     except SupervisorError as error:
         return Finding(False, str(error))
     return Finding(True, f"state folder {place.path}")

@@ -24,6 +24,12 @@ def format_of(path: Path) -> str:
     return kind
 
 
+def check_place(path: Path) -> None:
+    """Before anything begins: a conversation is too dear to find out afterwards."""
+    if not path.parent.is_dir() or path.is_dir():
+        raise ConfigError(f"{path} cannot be written: choose a file in a folder that exists.")
+
+
 def write(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,18 +11,19 @@ import click
 import msgspec
 
 from supervisor import config
-from supervisor.core.core import Rules
+from supervisor.core.office.patterns import PATTERNS as KNOWN_PATTERNS
 from supervisor.core.rooms.turns import problem_of
 from supervisor.driving.backends import BACKENDS
 from supervisor.errors import ConfigError
 from supervisor.events import Settings
+from supervisor.runtime.runtime import read_plan
 from supervisor.store.folder import StateFolder, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 DURATION_VARIABLE = "PIXEL_AGENTS_AUTO_MODE_DURATION_MS"
-PATTERNS = Rules.__struct_defaults__[Rules.__struct_fields__.index("patterns") - len(Rules.__struct_fields__)]
+PATTERNS = tuple(KNOWN_PATTERNS)
 
 
 def state_dir(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,6 +63,10 @@ def office(path: Path | None) -> config.Office:
             raise ConfigError(f"{path} cannot be read: {why}.") from None
         found = config.parse(text, str(path), kinds)
         check(found.settings, f"{path}: settings: ")
+        if found.floor_plan:
+            beside = path.parent / Path(found.floor_plan).expanduser()
+            found = msgspec.structs.replace(found, floor_plan=str(beside))
+            read_plan(found)
         for number, room in enumerate(found.rooms):
             check(found.room_settings(room), f"{path}: rooms[{number}].settings: ")
     if found.settings.max_duration_ms == Settings().max_duration_ms:
@@ -74,6 +80,15 @@ def with_settings(found: config.Office, **changes: Any) -> config.Office:
     settings = msgspec.structs.replace(found.settings, **given)
     check(settings, "")
     return msgspec.structs.replace(found, settings=settings)
+
+
+def milliseconds(seconds: float | None) -> int | None:
+    """A duration of the command line."""
+    if seconds is None:
+        return None
+    if not math.isfinite(seconds):
+        raise ConfigError(f"--duration {seconds:g}: expected a number of seconds.")
+    return int(seconds * 1000)
 
 
 def check(settings: Settings, where: str) -> None:

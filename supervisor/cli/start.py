@@ -7,12 +7,13 @@ import secrets
 import sys
 import webbrowser
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 import trio
 
+from supervisor.config import RoomEntry
 from supervisor.core import inputs
 from supervisor.driving.backends import backend as known_backend
 from supervisor.errors import ConfigError
@@ -21,7 +22,7 @@ from supervisor.runtime.runtime import missing_program
 from supervisor.server.server import Server
 from supervisor.store.folder import ServerNote
 
-from .options import conversation, fake_arguments, folder, office, state_dir, with_settings
+from .options import conversation, fake_arguments, folder, milliseconds, office, printable, state_dir, with_settings
 from .running import Signals, run
 
 if TYPE_CHECKING:
@@ -68,14 +69,12 @@ def start(
       supervisor start --auto --topic "Tabs or spaces?" --duration 120
       supervisor start --backend claude --config office.toml --port 9000
     """
-    found = with_settings(
-        office(config_file), keyword=keyword, interaction_pattern=pattern,
-        max_duration_ms=int(duration * 1000) if duration else None,
-    )  # fmt: skip
+    flags = {"keyword": keyword, "interaction_pattern": pattern, "max_duration_ms": milliseconds(duration)}
+    found = with_settings(office(config_file), **flags)
     if backend is not None:
         found = with_backend(found, backend)
     seed = secrets.token_hex(4) if seed is None else seed
-    serving = Serving(folder(state_dir), found, port, seed)
+    serving = Serving(folder(state_dir), found, port, seed, {k: v for k, v in flags.items() if v is not None})
     status = run(serving.run, auto, topic, opens, not resumes)
     if status:
         sys.exit(status)
@@ -94,8 +93,9 @@ def with_backend(found: Office, name: str) -> Office:
 class Serving:
     """One run of the server."""
 
-    def __init__(self, place: StateFolder, found: Office, port: int, seed: str) -> None:
-        self.place, self.office, self.port, self.seed = place, found, port, seed
+    def __init__(self, place: StateFolder, found: Office, port: int, seed: str, flags: dict[str, Any]) -> None:
+        """`flags` are the settings that were given on the command line; they go before those of any room."""
+        self.place, self.office, self.port, self.seed, self.flags = place, found, port, seed, flags
         self.runtime = AgentRuntime(place, found, arguments=fake_arguments(seed, SPEED, THINK))
 
     async def run(self, auto: bool, topic: str | None, opens: bool | None, fresh: bool) -> int:
@@ -127,32 +127,40 @@ class Serving:
             return signals.status
 
     async def _populate(self, auto: bool, topic: str | None) -> None:
-        """The rooms of the configuration, or one to begin with."""
-        state = self.runtime.core.state
+        """The rooms of the configuration, or one to begin with; then the conversation that was asked for."""
         await self.runtime.look(lambda: None)  # what was running has been revived
-        if not state.rooms:
-            for room in self.office.rooms:
+        if not self.runtime.core.state.rooms:
+            everybody = RoomEntry(name="Office", agents=tuple(agent.name for agent in self.office.agents))
+            for room in self.office.rooms or (everybody,):
                 people = [agent for name in room.agents if (agent := self.office.agent(name))]
-                configs = tuple(
-                    inputs.AgentConfig(name=agent.name, role=agent.role, cli_backend=agent.backend) for agent in people
-                )
-                self.runtime.tell(inputs.StartRoom(
-                    name=room.name, settings=self.office.room_settings(room), agents=configs, topic=room.topic,
-                    auto=room.auto, seed=self.seed,
+                settings = msgspec.structs.replace(self.office.room_settings(room), **self.flags)
+                await self.runtime.begin(inputs.StartRoom(
+                    name=room.name, settings=settings, topic=room.topic, auto=room.auto, seed=self.seed,
+                    agents=tuple(
+                        inputs.AgentConfig(name=one.name, role=one.role, cli_backend=one.backend) for one in people
+                    ),
                 ))  # fmt: skip
-            if not self.office.rooms:
-                configs = tuple(
-                    inputs.AgentConfig(name=agent.name, role=agent.role, cli_backend=agent.backend)
-                    for agent in self.office.agents
-                )
-                self.runtime.tell(inputs.StartRoom(name="Office", settings=self.office.settings, agents=configs))
-            await self.runtime.look(lambda: None)
-        if auto and not any(room.auto for room in state.rooms.values()):
-            settings = self.office.settings
-            self.runtime.tell(inputs.StartAutoMode(
-                roomId=next(iter(state.rooms)), topic=topic, seed=self.seed, keyword=settings.keyword,
-                maxDurationMs=settings.max_duration_ms, interactionPattern=settings.interaction_pattern,
-            ))  # fmt: skip
+        if auto:
+            await self._converse(topic)
+
+    async def _converse(self, topic: str | None) -> None:
+        rooms = self.runtime.core.state.rooms
+        running = next((room for room in rooms.values() if room.auto), None)
+        if running is not None and running.auto is not None:
+            about = printable(running.auto.topic)
+            if topic is None:
+                click.echo(f"The conversation about “{about}” goes on; --fresh begins anew.")
+                return
+            click.echo(f"The conversation about “{about}” was stopped for this one.")
+            self.runtime.tell(inputs.StopAutoMode(roomId=running.id))
+        room = running or next(iter(rooms.values()))
+        entry = next((one for one in self.office.rooms if one.name == room.name), None)
+        flags = self.flags
+        await self.runtime.begin(inputs.StartAutoMode(
+            roomId=room.id, topic=topic or (entry.topic if entry else "") or None, seed=self.seed,
+            keyword=flags.get("keyword"), maxDurationMs=flags.get("max_duration_ms"),
+            interactionPattern=flags.get("interaction_pattern"),
+        ))  # fmt: skip
 
     def _open(self, address: str) -> None:
         """By way of a file that only we can read: the token is on no command line."""

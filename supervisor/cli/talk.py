@@ -12,6 +12,7 @@ import click
 import trio
 
 from supervisor import events as e
+from supervisor.config import person_problem
 from supervisor.core import inputs
 from supervisor.driving.backends import BACKENDS
 from supervisor.errors import ConfigError
@@ -20,7 +21,7 @@ from supervisor.runtime.runtime import missing_program
 from supervisor.store import store
 
 from . import exporting
-from .options import conversation, fake_arguments, folder, office, state_dir, with_settings
+from .options import conversation, fake_arguments, folder, milliseconds, office, state_dir, with_settings
 from .running import Signals, run
 from .screen import JsonScreen, PlainScreen, RichScreen
 
@@ -70,7 +71,7 @@ def talk(
     """
     found = with_settings(
         office(config_file), keyword=keyword, interaction_pattern=pattern, max_messages=turns, min_turns=min_turns,
-        max_duration_ms=int(duration * 1000) if duration else None, response_delay=0.0,
+        max_duration_ms=milliseconds(duration), response_delay=0.0,
     )  # fmt: skip
     cast = tuple(person(text, found) for text in agents) or configured(found) or tuple(person(t, found) for t in CAST)
     if len(cast) < 2:
@@ -81,12 +82,13 @@ def talk(
         refuse_missing(one, found)
     if export_file is not None:
         exporting.format_of(export_file)
+        exporting.check_place(export_file)
     seed = secrets.token_hex(4) if seed is None else seed
     screen: Screen = JsonScreen() if as_json else RichScreen() if sys.stdout.isatty() else PlainScreen()
     speed = SPEED if isinstance(screen, RichScreen) else 0.0
     talking = Talking(folder(state_dir), found, screen, fake_arguments(seed, speed))
     status = run(talking.run, cast, topic or "", seed)
-    if export_file is not None:
+    if export_file is not None and talking.room_id:
         text = exporting.export(
             store.read_only(talking.place.database), talking.room_id, exporting.format_of(export_file)
         )
@@ -98,8 +100,10 @@ def talk(
 def person(text: str, found: Office) -> inputs.AgentConfig:
     name, _, rest = text.partition(":")
     role, _, backend_name = rest.partition(":")
-    if not name.isidentifier() or not role.strip():
+    if not name or not role.strip():
         raise ConfigError(f"--agent {text!r}: expected NAME:ROLE or NAME:ROLE:BACKEND.")
+    if problem := person_problem(name, role):
+        raise ConfigError(f"--agent {text!r}: {problem}")
     known = [*BACKENDS, *(other for other in found.backends if other not in BACKENDS)]
     if backend_name and backend_name not in known:
         raise ConfigError(f"There is no backend {backend_name!r}; choose one of {', '.join(known)}.")
@@ -130,6 +134,7 @@ class Talking:
         self.place, self.office, self.screen = place, found, screen
         self.runtime = AgentRuntime(place, found, arguments=arguments)
         self.room_id = ""
+        self.end: e.AutoModeEnded | None = None
 
     async def run(self, cast: tuple[inputs.AgentConfig, ...], topic: str, seed: str) -> int:
         with self.place.locked():
@@ -138,26 +143,29 @@ class Talking:
                 await nursery.start(signals.watch, nursery.cancel_scope)
                 await nursery.start(partial(self.runtime.run, alone=True))
                 following = self.runtime.bus.subscribe()
-                self.runtime.tell(inputs.StartRoom(
+                await self.runtime.begin(inputs.StartRoom(
                     name=(topic or "Talk")[:80], settings=self.office.settings, agents=cast, auto=True, topic=topic,
                     seed=seed, unattended=True,
                 ))  # fmt: skip
                 nursery.start_soon(self._stop_when_asked, signals)
                 with self.screen:
-                    end = await self._follow(following)
-                await self.runtime.request(inputs.CloseRoom(room_id=end.roomId), "talk")
+                    self.room_id = await self._follow(following)
+                await self.runtime.request(inputs.CloseRoom(room_id=self.room_id), "talk")
                 await self.runtime.stop()
                 nursery.cancel_scope.cancel()
+            end = self.end
+            if end is None:  # Ctrl-C twice
+                return 130
             self.screen.ended(end)
-        self.room_id = end.roomId
         return signals.status or (0 if end.reason in PLANNED else 1)
 
-    async def _follow(self, following: Any) -> e.AutoModeEnded:
+    async def _follow(self, following: Any) -> str:
         while True:
             for frame in await following.receive():
                 self.screen.show(frame)
                 if isinstance(frame.event, e.AutoModeEnded):
-                    return frame.event
+                    self.end = frame.event
+                    return frame.event.roomId
 
     async def _stop_when_asked(self, signals: Signals) -> None:
         await signals.asked.wait()

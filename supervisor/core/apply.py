@@ -6,6 +6,8 @@ import msgspec
 
 from supervisor import events as e
 
+from .office import characters
+from .office.plan import plan_of
 from .state import KEPT_MESSAGES, Agent, Ask, Auto, Room, State
 
 
@@ -20,9 +22,12 @@ def apply(state: State, event: e.AnyEvent) -> None:
         case e.AgentLeft():
             _left(state, event)
         case e.AgentStateChanged():
-            state.agents[event.agent_id].state = event.state
+            agent = state.agents[event.agent_id]
+            agent.state, agent.state_since = event.state, event.at
         case e.AgentMoved():
-            state.agents[event.agent_id].position = event.path[-1]
+            _moved(state.agents[event.agent_id], event)
+        case e.OfficeFurnished():
+            _furnished(state, event)
         case e.UsageReported():
             _used(state, event)
         case e.ContextWarning():
@@ -51,14 +56,36 @@ def _joined(state: State, event: e.AgentJoined) -> None:
     state.agents[event.agent_id] = Agent(
         id=event.agent_id, name=event.name, role=event.role, backend=event.cli_backend, model=event.model,
         session_id=event.session_id, position=event.position, seat=event.seat, spawned_at=event.at,
-        room_id=event.room_id, context_max=event.context_max,
+        room_id=event.room_id, context_max=event.context_max, path=[event.position], walk_started=event.at,
+        state_since=event.at,
     )  # fmt: skip
     if event.room_id is not None:
         state.rooms[event.room_id].agents.append(event.agent_id)
 
 
+def _moved(agent: Agent, event: e.AgentMoved) -> None:
+    agent.path, agent.position, agent.facing = event.path, event.path[-1], event.facing
+    agent.walk_started, agent.ms_per_tile = event.started_at, event.ms_per_tile
+    if event.reason != "turns":
+        agent.errand = event.reason
+        agent.strolls += event.reason == "wanders"
+
+
+def _furnished(state: State, event: e.OfficeFurnished) -> None:
+    state.plan = event.plan
+    plan = plan_of(event.plan)
+    for agent_id, seat in event.seats.items():
+        agent, home = state.agents[agent_id], plan.homes[seat]
+        agent.seat, agent.position, agent.facing = seat, plan.position(home.tile), home.facing
+        agent.path, agent.walk_started, agent.errand = [agent.position], event.at, "seat"
+
+
 def _left(state: State, event: e.AgentLeft) -> None:
     agent = state.agents.pop(event.agent_id)
+    state.leaving = [gone for gone in state.leaving if characters.walks(gone, event.at)]
+    if characters.walks(agent, event.at):
+        state.leaving.append(agent)
+    state.tasks = {task.id: task for task in state.tasks.values() if task.agent_id != agent.id}
     if agent.room_id in state.rooms:
         room = state.rooms[agent.room_id]
         place = room.agents.index(agent.id)
@@ -104,10 +131,9 @@ def _turn(
             state.ask_count += 1
             state.asks[event.ask_id] = Ask(
                 id=event.ask_id, agent_id=agent.id, room_id=room.id, turn=event.turn, heard=event.heard,
-                give_up_at=event.at + room.settings.max_wait_time,
+                give_up_at=event.at + room.settings.max_wait_time, instruction=event.instruction,
             )  # fmt: skip
             agent.ask_id = event.ask_id
-            agent.instruction = event.instruction or agent.instruction
             room.current_index = room.agents.index(agent.id)
             if room.auto is not None:
                 room.auto.wave.append(event.ask_id)
@@ -133,6 +159,7 @@ def _turn_ended(state: State, event: e.TurnEnded) -> None:
     agent.ask_id = None
     taken = event.outcome in ("answered", "skipped")
     if taken:
+        agent.instruction = ask.instruction or agent.instruction
         kept = {message.id for message in room.messages}
         had = [*room.heard.get(agent.id, []), *ask.heard]
         room.heard[agent.id] = [message for message in had if message in kept]

@@ -10,17 +10,21 @@ cannot be carried out raises `Refused` before anything was decided.
 from __future__ import annotations
 
 import hashlib
-import re
 import uuid
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from supervisor import events as e
+from supervisor.config import person_problem
 from supervisor.errors import Refused
 
 from . import agents, effects, inputs
-from .apply import apply
+from .apply import apply, clone
+from .office.default import TEXT as DEFAULT_PLAN
+from .office.moves import Moves
+from .office.patterns import PATTERNS
+from .rooms import speech
 from .rooms.turns import Turns
 from .state import Agent, Room, State
 
@@ -34,8 +38,12 @@ CAST = (
 )  # fmt: skip
 """Who comes when a room needs somebody."""
 
-NAME = re.compile(r"[^\W\d_][\w'-]{0,31}")
-MS_PER_TILE = 333
+
+COMPOUND = (inputs.StartRoom, inputs.StartAutoMode)
+"""Inputs that take several steps, each of which may be refused."""
+
+
+LONGEST_ROOM_NAME = 200
 
 
 class BackendFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +62,11 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     settings: e.Settings = e.Settings()
     models: dict[str, str] = {}
     """The models of configured agents that have one of their own, by name."""
-    patterns: tuple[str, ...] = ("walk-to-agent", "stay-at-desk", "meet-at-table")
+    patterns: tuple[str, ...] = tuple(PATTERNS)
+    plan: str = DEFAULT_PLAN
+    """The map of the office, checked already."""
+    wander_seconds: float = 0.0
+    """About how often somebody stretches their legs; 0 means never."""
     most_agents: int = 200
     most_rooms: int = 50
 
@@ -67,8 +79,8 @@ class Decision(NamedTuple):
     agent_id: str | None = None
 
 
-class Core(Turns):
-    """Agents, tasks and rooms, in one order."""
+class Core(Turns, Moves):
+    """Agents, tasks, rooms and the office, in one order."""
 
     def __init__(self, rules: Rules, state: State | None = None) -> None:
         self.rules = rules
@@ -77,6 +89,7 @@ class Core(Turns):
         self._effects: list[AnyEffect] = []
         self._made: str | None = None
         self.now = 0.0
+        self.woke_at = 0.0
         self.asleep: frozenset[str] = frozenset()
         """Rooms that nobody has woken: they are left exactly as they are."""
 
@@ -85,7 +98,14 @@ class Core(Turns):
 
     def decide(self, given: inputs.AnyInput, now: float) -> Decision:
         self._events, self._effects, self._made, self.now = [], [], None, now
-        self._handle(given)
+        before = clone(self.state) if isinstance(given, COMPOUND) else None
+        try:
+            self._handle(given)
+        except Refused:
+            if self._events:  # a command of several steps, of which a later one was refused: none has happened
+                assert before is not None
+                self.state = before
+            raise
         return Decision(self._events, self._effects, self._made)
 
     def _handle(self, given: inputs.AnyInput) -> None:
@@ -123,8 +143,10 @@ class Core(Turns):
             case inputs.CancelRateLimitWait():
                 self._cancel_wait(self._running(given.room_id))
             case inputs.ToolSeen() if given.agent_id in self.state.agents:
+                room = self.state.rooms.get(self.state.agents[given.agent_id].room_id or "")
+                shown = speech.strip(given.summary, (room.settings if room else self.rules.settings).keyword)
                 self._emit(e.ToolUsed(
-                    agent_id=given.agent_id, tool=given.tool, status=given.status, summary=given.summary,
+                    agent_id=given.agent_id, tool=given.tool, status=given.status, summary=shown,
                     tool_id=given.tool_id,
                 ))  # fmt: skip
             case inputs.UsageSeen() | inputs.CostSeen() if given.agent_id in self.state.agents:
@@ -162,7 +184,7 @@ class Core(Turns):
         for step in steps:
             task = self.state.tasks.get(agent.task_id or 0)
             self._emit(e.AgentStateChanged(
-                agent_id=agent.id, state=step, old_state=agent.state, position=agent.position,
+                agent_id=agent.id, state=step, old_state=agent.state, position=self.position(agent),
                 current_task=task.task_name if task else None,
             ))  # fmt: skip
 
@@ -212,10 +234,8 @@ class Core(Turns):
 
     def _check_config(self, config: inputs.AgentConfig, room: Room | None) -> str:
         backend = config.cli_backend or self.rules.default_backend
-        if not NAME.fullmatch(config.name):
-            raise Refused("bad_message", f"The name {config.name!r} cannot be mentioned: use letters and digits.")
-        if not 0 < len(config.role.strip()) <= 60 or not config.role.isprintable():
-            raise Refused("bad_message", "A role is needed: one line of at most 60 characters.")
+        if problem := person_problem(config.name, config.role):
+            raise Refused("bad_message", problem)
         if backend not in self.rules.backends:
             known = ", ".join(self.rules.backends)
             raise Refused("unknown_backend", f"There is no backend {backend!r}; choose one of {known}.")
@@ -228,29 +248,34 @@ class Core(Turns):
 
     def _spawn(self, config: inputs.AgentConfig, room: Room | None) -> str:
         backend = self._check_config(config, room)
-        taken = {agent.seat for agent in self.state.agents.values()}
-        seat = next(n for n in range(len(taken) + 1) if n not in taken)
+        position, seat = self._place_for(config.initial_position), self._free_seat()
+        if seat is None:
+            raise Refused("limit_reached", "The office is full: end an agent first, or use a larger floor plan.")
+        self._furnish()
         number = self.state.agent_count + 1
         agent_id = f"agent_{number:03d}"
         facts = self.rules.backends[backend]
         self._emit(e.AgentJoined(
             agent_id=agent_id, name=config.name, role=config.role.strip(), cli_backend=backend,
             model=self.rules.models.get(config.name, facts.model),
-            position=config.initial_position or e.Position(2 + seat % 6 * 3, 3 + seat // 6 * 4), seat=seat,
+            position=position, seat=seat,
             room_id=room.id if room else None, session_id=self.new_id("session", number),
             context_max=facts.context_max,
         ))  # fmt: skip
         self._do(effects.Spawn(agent_id=agent_id))
+        self._come_in(self.state.agents[agent_id])
         if room is not None:
             self._say(room, "system", f"{config.name} | {config.role.strip()} joined the conversation")
         return agent_id
 
-    def _remove(self, agent: Agent, reason: str, *, stop: bool = True) -> None:
+    def _remove(self, agent: Agent, reason: str, *, stop: bool = True, walks: bool = True) -> None:
         room = self.state.rooms.get(agent.room_id or "")
         if agent.ask_id is not None:
             self._drop(self.state.asks[agent.ask_id], "interrupted" if stop else "failed", reason, interrupt=False)
         if agent.state != "idle":
             self._enter(agent, "idle")
+        if walks:
+            self._go_out(agent)
         self._emit(e.AgentLeft(agent_id=agent.id, reason=reason))
         if stop:
             self._do(effects.Stop(agent_id=agent.id))
@@ -260,23 +285,6 @@ class Core(Turns):
                 self._end(room, "agent_exit", agent.id, reason)
             elif room.auto is not None and room.auto.paused is None:
                 self._go_on(room)
-
-    def _move(self, agent: Agent, to: e.Position) -> None:
-        if not agents.may_move(agent.state):
-            raise Refused("invalid_state", f"{agent.name} is {agent.state} and does not move until it is idle.")
-        here = agent.position
-        xs = range(here.x, to.x, 1 if to.x > here.x else -1)
-        ys = range(here.y, to.y, 1 if to.y > here.y else -1)
-        path = [*(e.Position(x, here.y) for x in xs), *(e.Position(to.x, y) for y in ys), to]
-        if len(path) > 1000:
-            raise Refused("unreachable", f"{to.x}, {to.y} is too far away.")
-        facing: e.Facing = (
-            ("down" if to.y > here.y else "up") if to.y != here.y else "right" if to.x >= here.x else "left"
-        )
-        self._emit(e.AgentMoved(
-            agent_id=agent.id, path=path, started_at=self.now, ms_per_tile=MS_PER_TILE, facing=facing,
-            reason="command",
-        ))  # fmt: skip
 
     def _assign(self, agent: Agent, name: str) -> None:
         if not name.strip() or len(name) > 500:
@@ -311,14 +319,15 @@ class Core(Turns):
         if len(self.state.rooms) >= self.rules.most_rooms:
             raise Refused("limit_reached", f"There are {len(self.state.rooms)} rooms: close one first.")
         room_id = f"room_{self.state.room_count + 1:03d}"
-        self._emit(e.RoomCreated(room_id=room_id, name=name.strip() or "Office", settings=settings))
+        shown = speech.strip(name, settings.keyword)[:LONGEST_ROOM_NAME]
+        self._emit(e.RoomCreated(room_id=room_id, name=shown or "Office", settings=settings))
         return self.state.rooms[room_id]
 
-    def _close(self, room: Room) -> None:
+    def _close(self, room: Room, *, walks: bool = True) -> None:
         if room.auto is not None:
             self._end(room, "user", e.PERSON)
         for agent_id in list(room.agents):
-            self._remove(self.state.agents[agent_id], "the room was closed")
+            self._remove(self.state.agents[agent_id], "the room was closed", walks=walks)
         self._emit(e.RoomClosed(room_id=room.id))
 
     def _top_up(self, room: Room) -> None:
@@ -332,13 +341,16 @@ class Core(Turns):
             self._spawn(inputs.AgentConfig(name=name, role=role), room)
 
     def _wake(self, given: inputs.Wake) -> None:
+        self.woke_at = self.now
         if given.fresh:
             for room in list(self.state.rooms.values()):
-                self._close(room)
+                self._close(room, walks=False)
             for agent in list(self.state.agents.values()):
-                self._remove(agent, "a fresh start")
+                self._remove(agent, "a fresh start", walks=False)
             self._effects.clear()  # nobody was running yet
             return
+        if self.state.plan:
+            self._furnish()
         for agent in self.state.agents.values():
             self._do(effects.Spawn(agent_id=agent.id))
             if agent.ask_id is None and agent.state != "idle":

@@ -5,16 +5,19 @@ Commands have their wire names as tags, so that a message from the socket *is* a
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
 from supervisor.events import Position, Settings, Source
 from supervisor.records import FailureKind
 
+Id = Annotated[str, msgspec.Meta(max_length=200)]
+Number = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
 
 class Command(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
-    request_id: str | None = None
+    request_id: Id | None = None
 
 
 class AgentConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -38,9 +41,9 @@ class StartAutoMode(Command, frozen=True, kw_only=True, tag="startAutoMode"):
     topic: str | None = None
     agents: list[str] | None = None
     keyword: str | None = None
-    maxDurationMs: int | None = None
-    maxMessages: int | None = None
-    minTurns: int | None = None
+    maxDurationMs: Number | None = None
+    maxMessages: Number | None = None
+    minTurns: Number | None = None
     interactionPattern: str | None = None
     seed: int | str | None = None
 
@@ -72,7 +75,7 @@ class AssignTask(Command, frozen=True, kw_only=True, tag="assign_task"):
 
 
 class CompleteTask(Command, frozen=True, kw_only=True, tag="complete_task"):
-    task_id: int
+    task_id: Number
 
 
 class CreateRoom(Command, frozen=True, kw_only=True, tag="create_room"):
@@ -89,8 +92,8 @@ class GetAgentState(Command, frozen=True, kw_only=True, tag="get_agent_state"):
 
 class GetHistory(Command, frozen=True, kw_only=True, tag="get_history"):
     room_id: str | None = None
-    before: int | None = None
-    limit: int = 100
+    before: Number | None = None
+    limit: Number = 100
 
 
 Decided = (
@@ -155,7 +158,7 @@ class TurnOver(Fact, frozen=True, kw_only=True):
     """What became of an ask; `text` is all that was said, keyword and skip included."""
 
     ask_id: str
-    status: Literal["answered", "failed", "interrupted", "exited"]
+    status: Literal["answered", "failed", "interrupted", "exited", "repeated"]
     signal: str
     text: str = ""
     ms: int = 0

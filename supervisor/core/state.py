@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import msgspec
 
-from supervisor.events import AgentState, Answer, AutoModeEnded, Message, PauseReason, Position, Settings, Task
+from supervisor.events import (
+    AgentState,
+    Answer,
+    AutoModeEnded,
+    Facing,
+    Message,
+    MoveReason,
+    PauseReason,
+    Position,
+    Settings,
+    Task,
+)  # fmt: skip
 
 KEPT_MESSAGES = 500
 """How many messages of a room are held in memory; the database has all of them."""
@@ -18,9 +29,18 @@ class Agent(msgspec.Struct, kw_only=True):
     model: str
     session_id: str
     position: Position
+    """Where it rests, or will when its walk is over."""
     seat: int
     spawned_at: float
+    path: list[Position] = []
+    walk_started: float = 0.0
+    ms_per_tile: int = 333
+    facing: Facing = "down"
+    errand: MoveReason = "seat"
+    """Why it walked last."""
+    strolls: int = 0
     state: AgentState = "idle"
+    state_since: float = 0.0
     room_id: str | None = None
     participating: bool = True
     task_id: int | None = None
@@ -45,6 +65,8 @@ class Ask(msgspec.Struct, kw_only=True):
     turn: int
     heard: list[str]
     give_up_at: float
+    instruction: str = ""
+    """A fingerprint of the instruction that its prompt begins with; the session holds it once it was answered."""
     restarted: bool = False
     lines: list[str] = []
     """The lines of the transcript that were shown."""
@@ -91,6 +113,10 @@ class Room(msgspec.Struct, kw_only=True):
 
 class State(msgspec.Struct, kw_only=True):
     seq: int = 0
+    plan: str = ""
+    """The floor plan, as its map."""
+    leaving: list[Agent] = []
+    """Those who have left and are on their way to the door."""
     agents: dict[str, Agent] = {}
     rooms: dict[str, Room] = {}
     asks: dict[str, Ask] = {}

@@ -8,6 +8,9 @@ import msgspec
 
 from supervisor import events as e
 
+from .office.characters import tile_at, walks
+from .office.patterns import PATTERNS
+
 if TYPE_CHECKING:
     from .core import Core
     from .state import Agent, Room, State
@@ -15,16 +18,18 @@ if TYPE_CHECKING:
 SHOWN_MESSAGES = 200
 
 
-def snapshot(core: Core) -> dict[str, Any]:
+def snapshot(core: Core, now: float) -> dict[str, Any]:
     state, rules = core.state, core.rules
     return {
-        "agents": [agent(state, one) for one in state.agents.values()],
+        "agents": [agent(state, one, now) for one in state.agents.values()],
+        "leaving": [agent(state, one, now) for one in state.leaving if walks(one, now)],
+        "office": core.plan.view(),
         "tasks": [msgspec.to_builtins(task) for task in state.tasks.values()],
         "rooms": [room(state, one) for one in state.rooms.values()],
         "options": {
             "backends": list(rules.backends),
             "default_backend": rules.default_backend,
-            "patterns": list(rules.patterns),
+            "patterns": [{"name": name, "says": pattern.says} for name, pattern in PATTERNS.items()],
             "templates": [],
             "limits": {"agents": rules.most_agents, "rooms": rules.most_rooms},
             "settings": full(rules.settings),
@@ -32,11 +37,14 @@ def snapshot(core: Core) -> dict[str, Any]:
     }
 
 
-def agent(state: State, one: Agent) -> dict[str, Any]:
+def agent(state: State, one: Agent, now: float) -> dict[str, Any]:
     task = state.tasks.get(one.task_id or 0)
     return {
         "agent_id": one.id, "name": one.name, "role": one.role, "cli_backend": one.backend, "model": one.model,
-        "state": one.state, "position": msgspec.to_builtins(one.position), "seat": one.seat, "room_id": one.room_id,
+        "state": one.state, "position": msgspec.to_builtins(tile_at(one, now)), "seat": one.seat,
+        "room_id": one.room_id,
+        "path": msgspec.to_builtins(one.path), "started_at": one.walk_started, "ms_per_tile": one.ms_per_tile,
+        "facing": one.facing, "reason": one.errand, "state_since": one.state_since,
         "current_task": task.task_name if task else None, "active": True, "participating": one.participating,
         "thinking": one.state == "thinking", "input_tokens": one.input_tokens, "output_tokens": one.output_tokens,
         "context_tokens": one.context_tokens, "context_max": one.context_max, "cost_usd": one.cost_usd,

@@ -117,7 +117,7 @@ class DrivenAgent:
         self._watcher = watcher
         self._sink = sink
         self._folder = Path(launch.folder).absolute()
-        self._mark = new_mark(launch.agent_id)
+        self._mark = new_mark(launch.owner, launch.agent_id)
         given = {**backend.environment(launch), **launch.environment}
         allow = (*backend.allow, *launch.allow)
         self._environment = environment.pick(os.environ, allow, given, self._mark)

@@ -197,5 +197,5 @@ class AgentProcess:
         await self.exited.wait()
 
 
-def new_mark(agent_id: str) -> str:
-    return f"{agent_id}:{secrets.token_hex(8)}"
+def new_mark(owner: str, agent_id: str) -> str:
+    return f"{owner}:{agent_id}:{secrets.token_hex(8)}"

@@ -41,6 +41,19 @@ def members(group: int, mark: str, known: Mapping[int, float] | None = None) -> 
     ]
 
 
+def owned(owner: str) -> list[int]:
+    """Every living process that carries a mark of this owner."""
+    return [pid for pid in psutil.pids() if _mark(pid).startswith(f"{owner}:") and not _ended(pid)]
+
+
+def _mark(pid: int) -> str:
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
+        start = f"{MARK}=".encode()
+        found = next((entry for entry in file.read().split(b"\0") if entry.startswith(start)), b"")
+        return found[len(start) :].decode(errors="replace")
+    return ""
+
+
 def _is(pid: int, born: float | None) -> bool:
     """Whether it is still that process, and not another one with its number."""
     with contextlib.suppress(psutil.Error):
@@ -52,9 +65,7 @@ def _belongs(pid: int, group: int, mark: str) -> bool:
     with contextlib.suppress(OSError):
         if os.getpgid(pid) == group:
             return True
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            return f"{MARK}={mark}".encode() in file.read().split(b"\0")
-    return False
+    return _mark(pid) == mark
 
 
 def _ended(pid: int) -> bool:
@@ -86,6 +97,21 @@ def kill(group: int, mark: str, known: Mapping[int, float] | None = None) -> int
                 os.kill(pid, signal.SIGKILL)
         time.sleep(ROUND_SECONDS)
     return len(members(group, mark, known))
+
+
+def kill_owned(owner: str) -> int:
+    """End everything of an owner; returns how many were there. Blocks: call it in a thread."""
+    count = 0
+    for _ in range(ROUNDS):
+        left = owned(owner)
+        if not left:
+            break
+        count = max(count, len(left))
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(ROUND_SECONDS)
+    return count
 
 
 class Figures(NamedTuple):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 CUT_SHORT_SECONDS = 1.0
 """How long a turn may go on after the keyword was said in it."""
 
-MEANS: dict[Outcomes, Literal["answered", "failed", "interrupted", "exited"]] = {
+MEANS: dict[Outcomes, Literal["answered", "failed", "interrupted", "exited", "repeated"]] = {
     "answered": "answered", "failed": "failed", "interrupted": "interrupted", "exited": "exited", "unread": "exited",
-    "silent": "failed", "repeated": "failed",
+    "silent": "failed", "repeated": "repeated",
 }  # fmt: skip
 """What the outcomes of driving come to in a conversation."""
 
@@ -134,7 +134,7 @@ class Colleague:
         await self.driven.run(task_status=task_status)
 
     async def _put(self, ask: Ask) -> None:
-        self._current = ask
+        self._current, self._resets_at = ask, None
         try:
             outcome = await self.driven.ask(
                 ask.id, ask.prompt, on_written=lambda: self._listener.progress(ask.id, "written")
@@ -189,7 +189,7 @@ class Colleague:
             case r.TurnEnd() if record.cost_usd is not None and record.cost_usd > self._cost:
                 spent, self._cost = record.cost_usd - self._cost, record.cost_usd
                 self._listener.tell(inputs.CostSeen(agent_id=self.id, cost_usd=spent))
-            case r.RateLimit():
+            case r.RateLimit() if record.status == "rejected":
                 self._resets_at = record.resets_at
             case r.Retry():
                 self._note("info", f"tries again, {record.attempt} of {record.max_retries} ({record.kind})")

@@ -9,7 +9,6 @@ import psutil
 import trio
 
 from supervisor.driving import tree
-from supervisor.driving.environment import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,20 +33,13 @@ def alive(process: Process) -> bool:
         return False
 
 
-async def end(processes: Iterable[Process], grace: float) -> int:
-    """Wait for them, bounded: their stdin is closed, and the answer under way is paid for. Returns how many."""
+async def end(processes: Iterable[Process], owner: str, grace: float) -> int:
+    """Wait for them, bounded: their stdin is closed, and the answer under way is paid for; then end whatever carries
+    the owner's mark, also what the CLIs themselves had started. Returns how many CLIs there were."""
     left = [process for process in processes if alive(process)]
     count = len(left)
     with trio.move_on_after(grace):
         while any(alive(process) for process in left):  # noqa: ASYNC110  nobody tells us when a stranger's child ends
             await trio.sleep(0.05)
-    for process in left:
-        if alive(process):
-            await trio.to_thread.run_sync(tree.kill, process.pid, mark_of(process.pid))
+    await trio.to_thread.run_sync(tree.kill_owned, owner)
     return count
-
-
-def mark_of(pid: int) -> str:
-    with contextlib.suppress(psutil.Error):
-        return psutil.Process(pid).environ().get(MARK, "-")
-    return "-"

@@ -8,7 +8,9 @@ await runtime.stop()
 
 from __future__ import annotations
 
+import hashlib
 import math
+import secrets
 import shutil
 import time
 from collections import OrderedDict
@@ -23,12 +25,14 @@ from supervisor import events as e
 from supervisor.bus import Bus
 from supervisor.core import effects, inputs, view
 from supervisor.core.core import BackendFacts, Core, Rules
+from supervisor.core.office.default import TEXT as DEFAULT_PLAN
+from supervisor.core.office.plan import Plan, plan_of
 from supervisor.driving.backends import BACKENDS
 from supervisor.driving.backends.base import Launch
 from supervisor.driving.tail import Bookmark
 from supervisor.driving.tree import Sweeper
 from supervisor.driving.watcher import Watcher
-from supervisor.errors import Refused
+from supervisor.errors import ConfigError, Refused
 from supervisor.store.store import Batch, Process, Prompt, Store
 
 from . import leftovers
@@ -65,9 +69,11 @@ class Clock:
 class Request:
     """A command on its way through the loop."""
 
-    def __init__(self, command: inputs.Decided, client: str) -> None:
+    def __init__(self, command: inputs.Decided | inputs.StartRoom, client: str) -> None:
         self.command, self.client = command, client
+        self.request_id = None if isinstance(command, inputs.StartRoom) else command.request_id
         self.answer = ""
+        self.refused: Refused | None = None
         self.done = trio.Event()
 
 
@@ -101,7 +107,6 @@ class AgentRuntime:
         self._colleagues: dict[str, Colleague] = {}
         self._prompts: dict[str, str] = {}
         self._requests: OrderedDict[tuple[str, str], str] = OrderedDict()
-        self._stopping = False
         self._over = trio.Event()
         self._writer = trio.CapacityLimiter(1)
         self._sweeper = Sweeper()
@@ -119,7 +124,7 @@ class AgentRuntime:
         """
         self._store = await trio.to_thread.run_sync(Store, self._folder.database)
         try:
-            self.core = Core(self._rules(), self._store.load())
+            self.core = Core(self._rules(alone=alone), self._store.load())
             self._requests.update(self._store.requests())
             async with trio.open_nursery() as self._nursery:
                 self._watcher = Watcher(lambda text: self.show(e.Status(level="warning", message=text)))
@@ -136,14 +141,18 @@ class AgentRuntime:
             self._over.set()
             self._store.close()
 
+    @property
+    def _owner(self) -> str:
+        """What marks every process of this office, however it was left behind."""
+        return hashlib.sha256(f"{self._store.office_id} owner".encode()).hexdigest()[:16]
+
     async def stop(self) -> None:
         """A clean stop: conversations are suspended, everything is saved, every CLI is gone."""
         if not self._over.is_set():
-            self._stopping = True
             self.tell(inputs.Suspend())
             await self._over.wait()
 
-    def _rules(self) -> Rules:
+    def _rules(self, *, alone: bool) -> Rules:
         office = self.office
         names = [*BACKENDS, *(name for name in office.backends if name not in BACKENDS)]
         entries = {name: office.backend(name) for name in names}
@@ -152,11 +161,21 @@ class AgentRuntime:
             backends={n: BackendFacts(model=b.model, context_max=b.context_size) for n, b in entries.items()},
             default_backend=office.default_backend, settings=office.settings, most_agents=office.most_agents,
             models={agent.name: agent.model for agent in office.agents if agent.model},
+            plan=read_plan(office), wander_seconds=0.0 if alone else office.wander_seconds,
         )  # fmt: skip
 
     async def _wake(self, fresh: bool) -> None:
         """Tell the core the fate of what was open: an answer that arrived meanwhile counts."""
-        left = await leftovers.end(self._store.processes(), 0.0 if fresh else self._grace)
+        room, here = len(plan_of(self.core.rules.plan).homes), len(self.core.state.agents)
+        if not fresh and here > room:
+            raise ConfigError(f"The floor plan has room for {room} agents and {here} are here: use a larger one.")
+        for agent in () if fresh else self.core.state.agents.values():
+            if agent.backend not in self.core.rules.backends:
+                raise ConfigError(
+                    f"{agent.name} uses the backend {agent.backend!r}, which is not configured: name it in the file "
+                    "given with --config, or begin anew with --fresh."
+                )
+        left = await leftovers.end(self._store.processes(), self._owner, 0.0 if fresh else self._grace)
         if left:
             self.show(e.Status(message=f"{left} agents had outlived the last supervisor and were ended"))
         self._batch.ended += [process.agent_id for process in self._store.processes()]
@@ -204,6 +223,14 @@ class AgentRuntime:
         await self._wait_for(request.done)
         return request.answer or error(command.request_id, "invalid_state", "The supervisor is stopping.")
 
+    async def begin(self, given: inputs.StartRoom | inputs.StartAutoMode) -> None:
+        """Open a room, or begin a conversation, for a command line; raises Refused."""
+        request = Request(given, "")
+        self._put(request)
+        await self._wait_for(request.done)
+        if request.refused is not None:
+            raise request.refused
+
     async def look(self, take: Callable[[], None]) -> None:
         """Call `take` at a moment when everything that happened is committed and published."""
         look = Look(take)
@@ -224,8 +251,11 @@ class AgentRuntime:
     def seq(self) -> int:
         return self.core.state.seq
 
+    def now(self) -> float:
+        return self._clock.now()
+
     def snapshot(self) -> dict[str, Any]:
-        return view.snapshot(self.core)
+        return view.snapshot(self.core, self._clock.now())
 
     async def missed(self, after: int, until: int) -> list[str]:
         """Stored events, as they went over the wire."""
@@ -253,7 +283,8 @@ class AgentRuntime:
                     continue
                 todo += self._decide(item, now, batch)
                 waiting += [item] if isinstance(item, Request) else []
-            if self._store.wants_snapshot or self._stopping:
+            last = any(isinstance(item, inputs.Suspend) for item in inbox)
+            if self._store.wants_snapshot or last:
                 batch.snapshot = msgspec.json.encode(self.core.state)
             if batch:
                 await self._commit(batch)
@@ -262,7 +293,7 @@ class AgentRuntime:
                 if isinstance(done, Look):
                     done.take()
                 done.done.set()
-            if self._stopping:
+            if last:
                 await self._close()
                 return
             for effect in todo:
@@ -278,20 +309,22 @@ class AgentRuntime:
 
     def _repeated(self, request: Request) -> bool:
         """The same request again, while the first was on its way."""
-        known = self._requests.get((request.client, request.command.request_id or ""))
-        if known is None or request.command.request_id is None:
+        known = self._requests.get((request.client, request.request_id or ""))
+        if known is None or request.request_id is None:
             return False
         request.answer = known
         return True
 
     def _decide(self, item: inputs.AnyInput | Request, now: float, batch: Batch) -> list[effects.AnyEffect]:
         given = item.command if isinstance(item, Request) else item
-        request_id = item.command.request_id if isinstance(item, Request) else None
+        if isinstance(given, inputs.StartAutoMode) and given.seed is None:
+            given = msgspec.structs.replace(given, seed=secrets.token_hex(4))  # chance is not the core's business
         try:
             decision = self.core.decide(given, now)
         except Refused as refused:
             if isinstance(item, Request):
-                self._answered(item, error(request_id, refused.code, str(refused)), batch)
+                item.refused = refused
+                self._answered(item, error(item.request_id, refused.code, str(refused)), batch)
             return []
         batch.events += decision.events
         for effect in decision.effects:
@@ -302,19 +335,19 @@ class AgentRuntime:
             if isinstance(event, e.TurnEnded):
                 self._prompts.pop(event.ask_id, None)
         if isinstance(item, Request):
-            self._answered(item, self._answer(item.command, decision.agent_id), batch)
+            self._answered(item, self._answer(item.request_id, decision.agent_id), batch)
         return decision.effects
 
-    def _answer(self, command: inputs.Decided, made: str | None) -> str:
+    def _answer(self, request_id: str | None, made: str | None) -> str:
         if made is None:
-            return message("ack", command.request_id)
-        seen = view.agent(self.core.state, self.core.state.agents[made])
-        return message("agent_spawned", command.request_id, **seen)
+            return message("ack", request_id)
+        seen = view.agent(self.core.state, self.core.state.agents[made], self._clock.now())
+        return message("agent_spawned", request_id, **seen)
 
     def _answered(self, request: Request, answer: str, batch: Batch) -> None:
         request.answer = answer
-        if request.command.request_id is not None:
-            key = (request.client, request.command.request_id)
+        if request.request_id is not None:
+            key = (request.client, request.request_id)
             self._requests[key] = answer
             if len(self._requests) > REMEMBERED_REQUESTS:
                 self._requests.popitem(last=False)
@@ -378,7 +411,8 @@ class AgentRuntime:
             agent_id=agent.id, folder=str(self._folder.agents / agent.id), session_id=agent.session_id,
             cwd=str(Path(person.cwd).expanduser()) if person and person.cwd else "", command=entry.command,
             arguments=(*self._arguments.get(kind, ()), *entry.arguments, *(person.arguments if person else ())),
-            model=agent.model, instructions=INTRODUCTION.format(name=agent.name, role=agent.role), allow=entry.allow,
+            owner=self._owner, model=agent.model,
+            instructions=INTRODUCTION.format(name=agent.name, role=agent.role), allow=entry.allow,
             environment=entry.environment,
         )  # fmt: skip
         colleague = Colleague(
@@ -437,9 +471,10 @@ class AgentRuntime:
         used = figures.get(agent.id)
         if agent.id not in self.core.state.agents:
             return error(command.request_id, "unknown_agent", f"{command.agent_id!r} has just left.")
+        now = self._clock.now()
         return message(
-            "agent_state", command.request_id, **view.agent(self.core.state, agent), pid=pid,
-            uptime=round(self._clock.now() - agent.spawned_at, 3), cpu_percent=used.cpu_percent if used else 0.0,
+            "agent_state", command.request_id, **view.agent(self.core.state, agent, now), pid=pid,
+            uptime=round(now - agent.spawned_at, 3), cpu_percent=used.cpu_percent if used else 0.0,
             memory_bytes=used.memory if used else 0, tokens=agent.input_tokens + agent.output_tokens,
             context_used=round(agent.context_tokens / agent.context_max, 4) if agent.context_max else None,
         )  # fmt: skip
@@ -467,8 +502,20 @@ def error(request_id: str | None, code: str, text: str) -> str:
     return message("error", request_id, code=code, message=text)
 
 
-def missing_program(program: str) -> str:
+def read_plan(office: Office) -> str:
+    """The map of the configured floor plan, or the one that everybody begins with; raises ConfigError."""
+    if not office.floor_plan:
+        return DEFAULT_PLAN
+    try:
+        text = Path(office.floor_plan).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as failed:
+        why = failed.strerror if isinstance(failed, OSError) else "it is not UTF-8"
+        raise ConfigError(f"The floor plan {office.floor_plan} cannot be read: {why}.") from None
+    Plan(text, office.floor_plan)
+    return text
 
+
+def missing_program(program: str) -> str:
     if shutil.which(program) is None:
         return f"{program} was not found: install it or correct it in the configuration."
     return ""

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from supervisor.core.inputs import AnyCommand, Asked
+from supervisor.core.inputs import AnyCommand, Asked, Id
 from supervisor.errors import Refused
 
 MOST_BYTES = 256 * 1024
@@ -19,8 +19,8 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="he
 
     token: str = ""
     since: int | None = None
-    client_id: str | None = None
-    request_id: str | None = None
+    client_id: Id | None = None
+    request_id: Id | None = None
 
 
 class Head(msgspec.Struct, frozen=True):

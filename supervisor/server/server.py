@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 from websockets.datastructures import Headers
+from websockets.exceptions import InvalidMessage
 from websockets.http11 import Request, Response
-from websockets.trio.server import serve
+from websockets.protocol import State
+from websockets.trio.server import ServerConnection, serve
 
 from supervisor.errors import ServerError
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from websockets.trio.server import Server as SocketServer
-    from websockets.trio.server import ServerConnection
 
     from supervisor.store.folder import Tokens
 
@@ -33,6 +34,25 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 CLOSE_SECONDS = 3.0
 MOST_CONNECTIONS = 500
+NOT_A_REQUEST = (
+    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 10\r\n"
+    b"Connection: close\r\n\r\nOnly GET.\n"
+)
+
+
+class Connection(ServerConnection):
+    """One that answers also what is no request it can read, such as one with a body."""
+
+    def __init__(self, nursery: Any, stream: Any, protocol: Any, server: Any, **options: Any) -> None:
+        send_eof = protocol.send_eof
+
+        def answer_and_end() -> None:
+            if isinstance(protocol.handshake_exc, InvalidMessage) and protocol.state is State.CONNECTING:
+                protocol.writes.append(NOT_A_REQUEST)
+            send_eof()
+
+        protocol.send_eof = answer_and_end
+        super().__init__(nursery, stream, protocol, server, **options)
 
 
 class Server:
@@ -79,7 +99,8 @@ class Server:
     async def _serve(self, listeners: list[trio.SocketListener], *, task_status: Any) -> None:
         await serve(
             self._viewer, listeners=listeners, process_request=self._request, server_header=None,
-            max_size=protocol.MOST_BYTES, open_timeout=5, close_timeout=2, ping_interval=20, ping_timeout=20,
+            create_connection=Connection, max_size=protocol.MOST_BYTES,
+            open_timeout=5, close_timeout=2, ping_interval=20, ping_timeout=20,
             logger=self._log, task_status=task_status,
         )  # fmt: skip
 

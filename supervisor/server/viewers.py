@@ -35,7 +35,7 @@ SEND_SECONDS = 10.0
 CLOSE_SECONDS = 2.0
 MOST_MISSED = 10_000
 MOST_WAITING = 64
-"""How many answers may wait for a client that sends commands and does not read."""
+"""How many answers may wait before no more commands are read."""
 
 WRONG_TOKEN, NO_HELLO, TOO_SLOW = 4401, 4408, 4409
 
@@ -48,6 +48,7 @@ class Desk(Protocol):
     async def request(self, command: AnyCommand, client: str) -> str: ...
     async def look(self, take: Callable[[], None]) -> None: ...
     def snapshot(self) -> dict[str, Any]: ...
+    def now(self) -> float: ...
     async def missed(self, after: int, until: int) -> list[str]: ...
     @property
     def seq(self) -> int: ...
@@ -60,18 +61,19 @@ class Viewer:
         self._connection, self._desk, self._gate = connection, desk, gate
         self._send_seconds = send_seconds
         self._answers: deque[str] = deque()
+        self._sent = trio.Event()
         self._client = secrets.token_hex(8)
         self._scope: Scope = "viewer"
         self._seq = 0  # the last event that it has had
-        self._subscription: Subscription
-        self._first = ""
+        self._subscription: Subscription | None = None
 
     async def run(self) -> None:
         hello = await self._hello()
         if hello is None:
             return
         self._client = hello.client_id or self._client
-        if not await self._send(await self._welcome(hello)):
+        welcome = await self._welcome(hello)
+        if not welcome or not await self._send(welcome):  # nobody is welcomed by a server that stops
             return
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._write, nursery)
@@ -115,7 +117,12 @@ class Viewer:
                 whole["snapshot"] = self._desk.snapshot()
 
         await self._desk.look(take)
-        head = {"type": "welcome", "protocol": protocol.PROTOCOL, "scope": self._scope, "seq": self._seq}
+        if self._subscription is None:
+            return ""
+        head: dict[str, Any] = {
+            "type": "welcome", "protocol": protocol.PROTOCOL, "scope": self._scope, "seq": self._seq,
+            "time": self._desk.now(),
+        }  # fmt: skip
         if hello.request_id is not None:
             head["request_id"] = hello.request_id
         if "snapshot" in whole or since is None:
@@ -134,9 +141,12 @@ class Viewer:
 
     async def _next(self) -> list[str]:
         """Answers first, then what happened; what fell out of the ring comes from the database."""
+        assert self._subscription is not None
         while True:
             frames = list(self._answers)
             self._answers.clear()
+            sent, self._sent = self._sent, trio.Event()
+            sent.set()
             try:
                 for frame in self._subscription.ready():
                     frames.append(frame.text)
@@ -145,7 +155,7 @@ class Viewer:
                 missed = await self._desk.missed(self._seq, 1 << 62)
                 frames += missed
                 self._seq += len(missed)
-                self._subscription = self._desk.bus.subscribe(self._is_new)
+                self._subscription.wanted = self._is_new
             if frames:
                 return frames
             await self._desk.bus.wait()
@@ -179,9 +189,9 @@ class Viewer:
                 return
             self._answers.append(await self._handle(data))
             self._desk.bus.wake()
-            if len(self._answers) > MOST_WAITING:
-                await self._close(TOO_SLOW, "answers are not read")
-                return
+            while len(self._answers) >= MOST_WAITING:  # no more is read of who does not read; sending has a deadline
+                await self._sent.wait()
+            await trio.lowlevel.checkpoint()
 
     async def _handle(self, data: str | bytes) -> str:
         try:

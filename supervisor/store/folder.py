@@ -63,20 +63,46 @@ class StateFolder:
     def locked(self) -> Iterator[None]:
         """Be the only one; the lock goes with the process, however it ends."""
         self.make()
-        fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fd = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError(f"{self.path / 'lock'} cannot be used ({error.strerror}): remove it.") from None
         try:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                note = self.note()
+                note = self.running()
                 where = f" ({note.url}, process {note.pid})" if note else ""
                 raise StoreError(
                     f"A supervisor{where} is using {self.path} already: stop it with `supervisor stop`, "
                     "or choose another folder with --state-dir."
                 ) from None
+            os.pwrite(fd, f"{os.getpid():<20}".encode(), 0)
+            with contextlib.suppress(OSError):
+                self._note.unlink()  # of one that was killed
             yield
         finally:
             os.close(fd)
+
+    def held(self) -> int | None:
+        """The process that uses the folder now, if one does."""
+        try:
+            fd = os.open(self.path / "lock", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return int(os.pread(fd, 20, 0).strip() or 0)
+        else:
+            return None
+        finally:
+            os.close(fd)
+
+    def running(self) -> ServerNote | None:
+        """The note of a server that is really there: the one that holds the lock."""
+        note = self.note()
+        return note if note is not None and self.held() == note.pid else None
 
     def tokens(self, fixed: str = "") -> Tokens:
         """Made once and kept, so that an open page survives a restart."""
@@ -86,7 +112,10 @@ class StateFolder:
             tokens = msgspec.json.decode(path.read_bytes(), type=Tokens)
         if tokens is None:
             tokens = Tokens(operator=secrets.token_urlsafe(24), viewer=secrets.token_urlsafe(24))
-            self._write(path, msgspec.json.encode(tokens))
+            try:
+                self._write(path, msgspec.json.encode(tokens))
+            except OSError as error:
+                raise StoreError(f"{path} cannot be written ({error.strerror}): remove it.") from None
         return Tokens(operator=fixed, viewer=tokens.viewer) if fixed else tokens
 
     def note(self) -> ServerNote | None:

@@ -9,6 +9,8 @@ from sqlite_utils import Migrations
 if TYPE_CHECKING:
     from sqlite_utils import Database
 
+APPLICATION = 0x0FF1CE
+"""Says in the file's header whose database it is."""
 VERSION = 1
 """Raised with every migration; a database with a higher one is refused."""
 

@@ -78,7 +78,9 @@ class Store:
         self.path = path
         self._connection = connect(path)
         self.office_id = self._office_id()
-        self._since_snapshot = 0
+        row = self._connection.execute("SELECT COALESCE((SELECT MAX(seq) FROM events), 0) - "
+                                       "COALESCE((SELECT MAX(seq) FROM snapshots), 0)").fetchone()  # fmt: skip
+        self._since_snapshot = int(row[0])
 
     def close(self) -> None:
         self._connection.close()
@@ -271,6 +273,7 @@ def connect(path: Path) -> Any:
         connection.execute("PRAGMA foreign_keys = ON")
         path.chmod(0o600)
         schema.migrations.apply(Database(connection))
+        connection.execute(f"PRAGMA application_id = {schema.APPLICATION}")
         connection.execute(f"PRAGMA user_version = {schema.VERSION}")
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"The database {path} cannot be used: {error}.") from None
@@ -280,19 +283,38 @@ def connect(path: Path) -> Any:
 def refuse_strangers(path: Path) -> None:
     """Look at the file before anything is opened, so that it is left exactly as it is."""
     try:
-        header = path.read_bytes()[:100] if path.exists() else b""
+        header = first_bytes(path)
     except OSError as error:
         raise StoreError(f"The database {path} cannot be read: {error.strerror}.") from None
     if not header:
         return
-    if not header.startswith(MAGIC):
-        raise StoreError(f"{path} is not a database: move it away, or choose another folder with --state-dir.")
-    version = int.from_bytes(header[60:64], "big")
+    version, kind = int.from_bytes(header[60:64], "big"), int.from_bytes(header[68:72], "big")
+    if not header.startswith(MAGIC) or (version and kind != schema.APPLICATION):
+        raise StoreError(f"{path} is not ours: move it away, or choose another folder with --state-dir.")
     if version > schema.VERSION:
         raise StoreError(
             f"{path} was written by a newer version (format {version}, this one knows {schema.VERSION}): "
             "update the supervisor, or choose another folder with --state-dir."
         )
+
+
+def first_bytes(path: Path) -> bytes:
+    """The header of a database, which may be newer in the log beside it than in the file itself."""
+    if not path.exists():
+        return b""
+    with path.open("rb") as file:
+        header = file.read(100)
+    log = path.with_name(f"{path.name}-wal")
+    if not log.exists():
+        return header
+    with log.open("rb") as file:
+        head = file.read(32)
+        size = int.from_bytes(head[8:12], "big")
+        while len(head) == 32 and size and len(frame := file.read(24)) == 24 and frame[8:16] == head[16:24]:
+            page = file.read(size)
+            if int.from_bytes(frame[:4], "big") == 1 and len(page) == size:
+                header = page[:100]
+    return header
 
 
 def read_only(path: Path) -> Database:

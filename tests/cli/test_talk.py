@@ -76,6 +76,14 @@ def test_three_agents_and_a_limit() -> None:
         (["--keyword", " "], "The keyword is empty or too long: give a word that nobody says by accident."),
         (["--turns", "-1"], "Invalid value for '--turns'"),
         (["--duration", "0"], "Invalid value for '--duration'"),
+        (["--duration", "nan"], "--duration nan: expected a number of seconds."),
+        (["--duration", "inf"], "--duration inf: expected a number of seconds."),
+        (["--agent", "_x:a", "--agent", "Bo:b"], "--agent '_x:a': The name '_x' cannot be mentioned"),
+        (
+            ["--export", "/nowhere/talk.md"],
+            "/nowhere/talk.md cannot be written: choose a file in a folder that exists.",
+        ),
+        (["--pattern", "fly"], "There is no pattern 'fly'; choose one of walk-to-agent, stay-at-desk, meet-at-table."),
         (["--loud"], "No such option"),
     ],
 )

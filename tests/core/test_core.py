@@ -4,84 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from office_under_test import KEYWORD, RULES, Office
 
 from supervisor import events as e
 from supervisor.core import agents, effects, inputs
 from supervisor.core.apply import clone
-from supervisor.core.core import CAST, BackendFacts, Core, Decision, Rules
+from supervisor.core.core import CAST, Core
 from supervisor.errors import Refused
 
 if TYPE_CHECKING:
     from supervisor.core.state import State
-
-KEYWORD = "[CONVERSATION_END]"
-RULES = Rules(
-    office_id="office",
-    backends={"fake": BackendFacts(context_max=1000), "claude": BackendFacts(model="m")},
-    default_backend="fake",
-    settings=e.Settings(response_delay=0),
-)
-
-
-class Office:
-    """A core with its clock, and everything that came out of it."""
-
-    def __init__(self, rules: Rules = RULES) -> None:
-        self.core = Core(rules)
-        self.now = 1000.0
-        self.events: list[Any] = []
-        self.effects: list[Any] = []
-
-    def tell(self, given: inputs.AnyInput, after: float = 0.0) -> Decision:
-        self.now += after
-        decision = self.core.decide(given, self.now)
-        self.events += decision.events
-        self.effects += decision.effects
-        return decision
-
-    def of(self, kind: type) -> list[Any]:
-        return [event for event in self.events if isinstance(event, kind)]
-
-    def begin(self, *names: str, unattended: bool = False, **options: Any) -> str:
-        people = tuple(inputs.AgentConfig(name=n, role=f"role {n}") for n in names)
-        fields = {"response_delay": 0.0, **options}
-        self.tell(inputs.StartRoom(
-            name="Room", settings=e.Settings(**fields), agents=people, auto=True, topic="Tabs?", unattended=unattended,
-        ))  # fmt: skip
-        return next(iter(self.core.state.rooms))
-
-    @property
-    def room(self) -> Any:
-        return next(iter(self.core.state.rooms.values()))
-
-    @property
-    def asked(self) -> effects.Ask:
-        """The ask that is open now."""
-        (ask_id,) = self.core.state.asks
-        return next(f for f in reversed(self.effects) if isinstance(f, effects.Ask) and f.ask_id == ask_id)
-
-    def name(self, agent_id: str) -> str:
-        return self.core.state.agents[agent_id].name
-
-    def over(self, status: str = "answered", text: str = "", **fields: Any) -> Decision:
-        return self.tell(inputs.TurnOver(
-            ask_id=self.asked.ask_id, status=status, signal="transcript", text=text, **fields  # type: ignore[arg-type]
-        ))  # fmt: skip
-
-    def answer(self, text: str) -> str:
-        """The open ask is answered; returns who spoke."""
-        ask = self.asked
-        self.tell(inputs.Written(ask_id=ask.ask_id))
-        self.over(text=text)
-        return self.name(ask.agent_id) if ask.agent_id in self.core.state.agents else ""
-
-    @property
-    def ends(self) -> list[str]:
-        return [event.reason for event in self.of(e.AutoModeEnded)]
 
 
 def test_a_room_is_topped_up_to_two_with_roles_of_their_own() -> None:
@@ -385,9 +322,9 @@ def test_who_is_not_idle_does_not_move() -> None:
     with pytest.raises(Refused, match="listening and does not move") as refused:
         office.tell(inputs.MoveAgent(agent_id="agent_001", position=e.Position(1, 1)))
     assert refused.value.code == "invalid_state"
-    office.tell(inputs.MoveAgent(agent_id="agent_002", position=e.Position(1, 1)))
-    assert office.core.state.agents["agent_002"].position == e.Position(1, 1)
-    assert office.of(e.AgentMoved)[-1].path[-1] == e.Position(1, 1)
+    office.tell(inputs.MoveAgent(agent_id="agent_002", position=e.Position(1, 2)))
+    assert office.core.state.agents["agent_002"].position == e.Position(1, 2)
+    assert office.of(e.AgentMoved)[-1].path[-1] == e.Position(1, 2)
 
 
 @pytest.mark.parametrize(
@@ -429,6 +366,56 @@ def test_wrong_settings_are_refused(fields: dict[str, Any]) -> None:
     with pytest.raises(Refused) as refused:
         office.tell(inputs.StartAutoMode(**fields))
     assert refused.value.code == "bad_message"
+
+
+def test_a_command_of_several_steps_is_carried_out_whole_or_not_at_all() -> None:
+    """Whatever was decided before the step that is refused has not happened."""
+    office = Office(msgspec.structs.replace(RULES, most_agents=1))
+    for command in (
+        inputs.StartAutoMode(),
+        inputs.StartRoom(name="R", settings=e.Settings(), agents=(inputs.AgentConfig(name="A b", role="x"),)),
+    ):
+        before = clone(office.core.state)
+        with pytest.raises(Refused):
+            office.tell(command)
+        assert office.core.state == before
+
+
+def test_a_topic_that_quotes_the_keyword_is_given_without_it() -> None:
+    """A6: a topic, a room's name or a tool never shows it, and whoever quotes the topic does not end anything."""
+    office = Office()
+    office.tell(inputs.StartRoom(
+        name=f"On {KEYWORD}", settings=e.Settings(response_delay=0), auto=True, topic=f"Why write {KEYWORD} at all?",
+        agents=tuple(inputs.AgentConfig(name=n, role=n) for n in ("Ann", "Ben")),
+    ))  # fmt: skip
+    assert office.asked.prompt.count(KEYWORD) == 1
+    office.tell(inputs.ToolSeen(agent_id="agent_001", tool="Bash", status="done", summary=f"a {KEYWORD}", tool_id="t"))
+    assert all(KEYWORD.encode() not in e.encoder.encode(event) for event in office.events)
+    with pytest.raises(Refused, match="only the keyword"):
+        Office().tell(inputs.StartAutoMode(topic=KEYWORD))
+
+
+def test_who_never_got_the_instruction_gets_it_with_the_next_prompt() -> None:
+    """A2: a first turn that failed, or was interrupted before it was written, is no first message."""
+    office = Office()
+    office.begin("Ann", "Ben")
+    office.tell(inputs.Suspend())
+    office.tell(inputs.Wake())
+    assert "You are Ann" in office.asked.prompt
+    office.over("failed", detail="overloaded")
+    office.tell(inputs.RetryTurn())
+    assert "You are Ann" in office.asked.prompt
+
+
+def test_a_prompt_whose_answer_was_lost_is_asked_anew() -> None:
+    """E6: its CLI had it and was interrupted when the supervisor ended; only a new prompt can be answered."""
+    office = Office()
+    office.begin("Ann", "Ben")
+    first = office.asked
+    office.over("repeated")
+    assert office.asked.ask_id != first.ask_id
+    assert office.asked.agent_id == first.agent_id
+    assert office.room.auto.paused is None
 
 
 def test_tasks_are_assigned_and_completed() -> None:
@@ -490,7 +477,7 @@ class Machine(RuleBasedStateMachine):
 
     @initialize(attended=st.booleans(), delay=st.sampled_from([0.0, 2.0]))
     def open(self, attended: bool, delay: float) -> None:
-        self.office = Office()
+        self.office = Office(msgspec.structs.replace(RULES, most_agents=4))
         self.shadow = Core(RULES)
         self.fed = 0
         people = tuple(inputs.AgentConfig(name=n, role=f"role {n}") for n in ("Ann", "Ben", "Cat"))

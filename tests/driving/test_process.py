@@ -29,7 +29,7 @@ class Case:
     def __init__(self, folder: Path, code: str, *, command: list[str] | None = None, **fields: Any) -> None:
         self.lines: list[Line] = []
         self.log = CappedLog(folder / "stderr.log", fields.pop("cap", 1 << 20))
-        self.mark = new_mark("agent_001")
+        self.mark = new_mark("office", "agent_001")
         environment = {"PATH": os.environ["PATH"], MARK: self.mark}
         self.process = AgentProcess(
             command or [sys.executable, "-c", code], cwd=fields.pop("cwd", folder), environment=environment,

@@ -13,11 +13,23 @@ import psutil
 import pytest
 import trio
 from pysqlite3 import dbapi2 as sqlite3
-from support import QUICK, SUPERVISOR, Started, alive, eventually, eventually_sync, server, supervisor, toml_file
+from support import (
+    QUICK,
+    SUPERVISOR,
+    Started,
+    alive,
+    eventually,
+    eventually_sync,
+    server,
+    supervisor,
+    toml_file,
+    turns,
+)  # fmt: skip
 
 from supervisor.client import connect
 from supervisor.config import Office
 from supervisor.core import inputs
+from supervisor.driving import tree
 from supervisor.events import AutoModeEnded, Settings, Status, TurnStarted
 from supervisor.runtime import AgentRuntime
 from supervisor.store.folder import StateFolder
@@ -220,3 +232,91 @@ async def test_a_database_that_cannot_be_written_holds_everything_back(folder: P
                 pass
             await runtime.stop()
             nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("turns", [1, 2, 3, 5, 8])
+async def test_a_stop_at_any_moment_suspends(folder: Path, turns: int) -> None:
+    """Also in the middle of a commit: the last word is always that it was suspended, and it goes on from there."""
+    state = StateFolder(folder / "state")
+    office = Office(settings=Settings(response_delay=0, min_turns=100_000, max_messages=turns + 3))
+    with trio.fail_after(60), state.locked():
+        for until in (turns, 10_000):
+            runtime = AgentRuntime(state, office, limits=QUICK, arguments={"fake": ("--seed", "7")})
+            async with trio.open_nursery() as nursery:
+                await nursery.start(runtime.run)
+                following = runtime.bus.subscribe()
+                if until == turns:
+                    await runtime.request(inputs.StartAutoMode(topic="count"), "test")
+                over = False
+                while not over:
+                    for frame in await following.receive():
+                        over |= isinstance(frame.event, TurnStarted) and frame.event.turn >= until
+                        over |= isinstance(frame.event, AutoModeEnded)
+                await runtime.stop()
+                nursery.cancel_scope.cancel()
+            kinds = rows(state.path, "SELECT type FROM events WHERE type LIKE 'autoMode%' ORDER BY seq")
+            assert kinds[-1] == (("autoModePaused",) if until == turns else ("autoModeEnded",))
+    assert rows(state.path, "SELECT COUNT(*) FROM messages WHERE type = 'agent'") == [(turns + 3,)]
+
+
+async def test_what_a_cli_had_started_does_not_outlive_kill_nine(tmp_path: Path) -> None:
+    """A grandchild in a session of its own, whose CLI ended by itself when its stdin closed."""
+    scenario = toml_file(
+        tmp_path / "s.toml", turns('{ grandchild = "own-session", seconds = 120 }, { text = "x" }', after="silence")
+    )
+    with server(tmp_path, "--auto", FAKE_CLI_SCENARIO=str(scenario)) as started:
+        await told(started, "turn_ended", 1)
+        (marked,) = {name for name in marks() if name}
+        os.kill(started.process.pid, signal.SIGKILL)
+        await eventually(lambda: started.process.poll() is not None)
+    assert tree.owned(marked)
+    with server(tmp_path, FAKE_CLI_SCENARIO=str(scenario)) as again:
+        await told(again, "autoModeResumed")
+        left = [psutil.Process(pid).cmdline() for pid in tree.owned(marked)]
+        assert all("fake_cli" in command for command in left)
+
+
+def marks() -> set[str]:
+    """The owners of marked processes below this one."""
+    return {tree._mark(child.pid).partition(":")[0] for child in psutil.Process().children(recursive=True)}
+
+
+def test_a_backend_that_is_configured_no_longer_is_one_line(tmp_path: Path) -> None:
+    """And the folder can be used again with the file, or with --fresh."""
+    file = toml_file(
+        tmp_path / "o.toml",
+        "[backends.opus]\nkind = 'fake'\n[[agents]]\nname = 'Ada'\nrole = 'x'\nbackend = 'opus'\n",
+    )
+    with server(tmp_path, "--config", str(file)) as started:
+        pass
+    done = supervisor("start", "--state-dir", str(started.folder), "--port", "0")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "Ada uses the backend 'opus', which is not configured" in done.stderr
+    with server(tmp_path, "--fresh"):
+        pass
+
+
+async def test_a_new_topic_on_the_command_line_is_talked_about(tmp_path: Path) -> None:
+    """Also where another conversation was suspended; without a topic that one goes on."""
+    options = {"FAKE_CLI_THINK": "30"}
+    with server(tmp_path, "--auto", "--topic", "Tea?", **options) as started:
+        await told(started, "autoModeStarted")
+    with server(tmp_path, "--auto", **options) as started:
+        assert "Tea?" in supervisor("status", "--state-dir", str(started.folder)).stdout
+    with server(tmp_path, "--auto", "--topic", "Coffee?", "--duration", "60", **options) as started:
+        started_ones = await told(started, "autoModeStarted", 2)
+    assert [event["topic"] for event in started_ones] == ["Tea?", "Coffee?"]
+    assert started_ones[1]["endsAt"] - started_ones[1]["at"] == pytest.approx(60)
+
+
+async def test_a_room_keeps_its_own_settings_where_no_flag_says_otherwise(tmp_path: Path) -> None:
+    file = toml_file(
+        tmp_path / "o.toml",
+        "[[rooms]]\nname = 'R'\ntopic = 'Tea or coffee?'\nsettings = { max_duration_ms = 50_000, min_turns = 3 }\n",
+    )
+    with server(tmp_path, "--auto", "--config", str(file), FAKE_CLI_THINK="30") as started:
+        (begun,) = await told(started, "autoModeStarted")
+        assert (begun["topic"], round(begun["endsAt"] - begun["at"])) == ("Tea or coffee?", 50)
+    with server(tmp_path / "b", "--auto", "--config", str(file), "--duration", "20", FAKE_CLI_THINK="30") as started:
+        (begun,) = await told(started, "autoModeStarted")
+        assert round(begun["endsAt"] - begun["at"]) == 20

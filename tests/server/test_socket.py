@@ -343,3 +343,60 @@ async def test_a_port_that_is_taken(folder: Path) -> None:
     async with place(folder) as here:
         with pytest.raises(ServerError, match=f"Port {here.server.port} is in use already: choose another"):
             await Server(here.runtime, here.tokens).listen(here.server.port)
+
+
+async def test_numbers_beyond_all_measure_are_refused_and_not_fatal(folder: Path) -> None:
+    async with place(folder) as here, here.client() as client:
+        for message in (
+            {"type": "get_history", "before": 10**30},
+            {"type": "get_history", "limit": -5},
+            {"type": "complete_task", "task_id": 10**30},
+            {"type": "move_agent", "agent_id": "agent_001", "position": {"x": 10**12, "y": 1}},
+            {"type": "create_room", "name": "x" * 250_000},
+        ):
+            try:
+                answer = (await client.request(message))["type"]
+            except Refused as refused:
+                answer = refused.code
+            assert answer in ("bad_message", "unknown_agent", "ack")
+
+
+async def test_a_fast_client_that_reads_gets_every_answer(folder: Path) -> None:
+    """Two thousand commands at once: each is answered once, in order."""
+    async with place(folder) as here, raw(here.ws_url, max_size=None) as socket_:
+        await socket_.send(json.dumps({"type": "hello", "token": here.tokens.operator}))
+        await socket_.recv()
+
+        async def send() -> None:
+            for number in range(2000):
+                await socket_.send(json.dumps({"type": "nope", "request_id": str(number)}))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(send)
+            answers = [json.loads(await socket_.recv()) for _ in range(2000)]
+        assert [answer["request_id"] for answer in answers] == [str(number) for number in range(2000)]
+
+
+async def test_what_is_no_request_gets_an_answer_too(folder: Path) -> None:
+    """A body, and rubbish."""
+    async with place(folder) as here:
+        for request in (b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc", b"rubbish\r\n\r\n"):
+            stream = await trio.open_tcp_stream("127.0.0.1", here.server.port)
+            await stream.send_all(request)
+            answer = b""
+            with trio.fail_after(5):
+                while chunk := await stream.receive_some():
+                    answer += chunk
+            assert answer.startswith(b"HTTP/1.1 400 ")
+            await stream.aclose()
+
+
+async def test_a_client_that_never_looks_at_events_can_go_on_asking(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The newest are kept."""
+    monkeypatch.setattr("supervisor.client.KEPT_EVENTS", 3)
+    async with place(folder) as here, here.client() as client:
+        for number in range(10):
+            await client.request({"type": "create_room", "name": f"room {number}"})
+        assert client.events.statistics().current_buffer_used == 3

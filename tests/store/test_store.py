@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3 as stdlib_sqlite3
 from typing import TYPE_CHECKING, Any
 
@@ -234,3 +235,56 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="choose another with --state-dir"):
         folder.StateFolder(tmp_path / "file" / "state").make()
+
+
+def test_a_newer_version_is_also_seen_in_the_log_beside_the_file(path: Path) -> None:
+    """It was written and not yet moved into the file itself: refused, and nothing is touched."""
+    Store(path).close()
+    writer = stdlib_sqlite3.connect(path)
+    writer.execute("PRAGMA wal_autocheckpoint = 0")
+    writer.execute("PRAGMA user_version = 99")
+    before = {name: (path.parent / name).read_bytes() for name in ("office.db", "office.db-wal")}
+    assert int.from_bytes(before["office.db"][60:64], "big") == schema.VERSION
+    with pytest.raises(StoreError, match="newer version"):
+        Store(path)
+    assert {name: (path.parent / name).read_bytes() for name in before} == before
+    writer.close()
+
+
+def test_somebody_elses_database_is_not_touched(path: Path) -> None:
+    other = stdlib_sqlite3.connect(path)
+    other.execute("CREATE TABLE theirs (x)")
+    other.execute("PRAGMA user_version = 1")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="is not ours"):
+        Store(path)
+    assert path.read_bytes() == before
+
+
+def test_events_since_the_last_snapshot_are_counted_over_restarts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often it is killed, a start does not grow with history."""
+    monkeypatch.setattr(store, "SNAPSHOT_EVERY", 30)
+    for _ in range(8):
+        life = Life(path)
+        life.tell(inputs.CreateRoom(name="r"))
+        life.tell(inputs.CreateRoom(name="r"))
+        life.tell(inputs.CreateRoom(name="r"))
+        life.tell(inputs.CreateRoom(name="r"))
+        wants = life.store.wants_snapshot
+        life.store.close()
+    assert wants
+
+
+def test_a_note_that_was_left_behind_is_not_believed(tmp_path: Path) -> None:
+    """Of a server that was killed: its number may be somebody else's by now."""
+    place = folder.StateFolder(tmp_path / "state")
+    note = folder.ServerNote(pid=1, url="u", ws_url="w", token="t", view_token="v")
+    with place.locked():
+        place._write(tmp_path / "state" / "server.json", msgspec.json.encode(note))
+        assert place.note() == note
+        assert place.running() is None
+        assert place.held() == os.getpid()
+    assert place.held() is None
+    with place.locked():
+        assert place.note() is None

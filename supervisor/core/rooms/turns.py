@@ -20,6 +20,8 @@ from .endings import AllSkipped, ContextFull, Elapsed, Ending, Keyword, Messages
 from .prompts import Person
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from supervisor.core.core import Rules
     from supervisor.core.effects import AnyEffect
     from supervisor.core.state import Agent, Ask, Room, State
@@ -50,6 +52,11 @@ class Turns:
         def _open_room(self, name: str, settings: e.Settings) -> Room: ...
         def _top_up(self, room: Room) -> None: ...
         def new_id(self, what: str, number: int) -> str: ...
+        def _stage_beginning(self, room: Room) -> None: ...
+        def _stage_turn(self, room: Room, speaker: Agent, author: str | None) -> None: ...
+        def _stage_end(self, room: Room) -> None: ...
+        def _strolls(self) -> Iterator[tuple[float, Agent]]: ...
+        def _stroll(self, agent: Agent) -> None: ...
 
     # -- beginning and ending -------------------------------------------------------------------------------------
 
@@ -58,7 +65,7 @@ class Turns:
         if room is not None and room.auto is not None:
             raise Refused("invalid_state", f"Auto mode is running in {room.name} already.")
         settings = self._settings(room.settings if room else self.rules.settings, given)
-        topic = self._checked_topic(given.topic)
+        topic = self._checked_topic(given.topic, settings.keyword)
         members = self._members(room, given.agents)
         if room is None:
             room = self._open_room("", settings)
@@ -76,6 +83,7 @@ class Turns:
             interactionPattern=settings.interaction_pattern, endsAt=self.now + settings.max_duration_ms / 1000,
         ))  # fmt: skip
         self._say(room, "system", "Auto mode started")
+        self._stage_beginning(room)
         self._ask_next(room)
 
     def _members(self, room: Room | None, wanted: list[str] | None) -> list[str]:
@@ -99,8 +107,12 @@ class Turns:
             raise Refused("bad_message", problem)
         return changed
 
-    def _checked_topic(self, topic: str | None) -> str:
-        topic = (topic or "").strip()
+    def _checked_topic(self, topic: str | None, keyword: str) -> str:
+        """A topic that quotes the keyword is given without it, so that nobody says it by quoting the topic (A6)."""
+        given = (topic or "").strip()
+        topic = speech.strip(given, keyword)
+        if given and not topic:
+            raise Refused("bad_message", "The topic is only the keyword: give something to talk about.")
         if len(topic) > LONGEST_TOPIC:
             raise Refused("bad_message", f"The topic has {len(topic)} characters; {LONGEST_TOPIC} is the most.")
         return topic
@@ -118,6 +130,7 @@ class Turns:
             roomId=room.id, reason=reason, turns=turns, durationMs=lasted, endedBy=by, detail=detail
         ))  # fmt: skip
         self._say(room, "system", "Auto mode stopped")
+        self._stage_end(room)
 
     def _drop(
         self, ask: Ask, outcome: e.TurnOutcome, why: str, *, interrupt: bool = True, signal: str = "stop"
@@ -196,6 +209,7 @@ class Turns:
                 continue
             times += [auto.ends_at] + ([auto.next_at] if auto.next_at is not None else [])
             times += [self.state.asks[a].give_up_at for a in auto.wave if self.state.asks[a].answer is None]
+        times += [due for due, _ in self._strolls()]
         return min(times, default=None)
 
     def _due(self) -> None:
@@ -217,6 +231,9 @@ class Turns:
                 self._failed(room, self.state.asks[late], f"no answer within {seconds}", "max_wait", late=True)
             elif auto.next_at is not None and self.now >= auto.next_at:
                 self._ask_next(room)
+        for due, agent in list(self._strolls()):
+            if self.now >= due:
+                self._stroll(agent)
 
     # -- asking ---------------------------------------------------------------------------------------------------
 
@@ -245,7 +262,7 @@ class Turns:
             m for m in room.messages
             if m.active and m.type in ("user", "agent") and m.author not in (agent.id, e.TOPIC) and m.id not in had
         ]  # fmt: skip
-        words = [(self._person(m), m.content) for m in unheard]
+        words = [(self._person(m), speech.strip(m.content, room.settings.keyword)) for m in unheard]
         others = [Person(a.name, a.role) for i in room.agents if (a := self.state.agents[i]) is not agent]
         told = prompts.instruction(
             Person(agent.name, agent.role), others, auto.topic, room.settings.keyword, may_skip=len(others) > 1
@@ -261,6 +278,7 @@ class Turns:
         ))  # fmt: skip
         self._enter(agent, "listening")
         self._emit(e.AgentAcknowledged(agent_id=agent.id, sender=unheard[-1].author if unheard else e.TOPIC))
+        self._stage_turn(room, agent, unheard[-1].author if unheard else None)
         self._do(effects.Ask(
             ask_id=ask_id, agent_id=agent.id, prompt=prompt if known else f"{told}\n\n{prompt}"
         ))  # fmt: skip
@@ -315,6 +333,9 @@ class Turns:
                 text=said.text, ends=said.ends, skips=said.skips, reason=said.reason, transcript=over.source
             )
             self._release(room, ask, answer, over)
+        elif over.status == "repeated":  # interrupted when the supervisor ended: its answer was never given
+            self._turn_ended(ask, "interrupted", over.signal, over.ms, over.detail)
+            self._ask_next(room)
         elif over.status == "exited" and not ask.restarted:
             self._emit(e.TurnRestarted(
                 agent_id=ask.agent_id, room_id=room.id, turn=ask.turn, ask_id=ask.id, detail=over.detail

@@ -21,6 +21,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """One agent as it is to be started."""
 
     agent_id: str
+    owner: str = ""
+    """Whose agent it is: a part of the mark by which its processes are found."""
     folder: str
     """The agent's own folder, for logs and for whatever the CLI keeps."""
     session_id: str

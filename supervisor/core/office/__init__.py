@@ -1,0 +1,1 @@
+"""The office: a plan, and people who walk on it. Pure."""
