@@ -1,18 +1,197 @@
 // @ts-check
+/** Puts everything together: the socket, what is known, the office, the conversation. */
+
 import { Connection } from "./connection.js";
+import { OfficeView } from "./office/view.js";
+import { Chat, topicOf } from "./panels/chat.js";
+import * as dialogs from "./panels/dialogs.js";
+import { $, button, element } from "./panels/elements.js";
+import { Inspector } from "./panels/inspector.js";
+import * as sound from "./sound.js";
 import { applied, empty, toast, welcomed } from "./state.js";
-import { $, View } from "./view.js";
+import { markdown, progress, whyEnded } from "./words.js";
 
-let state = empty();
+export let state = empty();
 let known = false;
-let due = false;
-const view = new View(() => draw());
+/** The server's clock, as seen from ours. */
+let ahead = 0;
+const now = () => Date.now() / 1000 + ahead;
+/** @type {string | null} */ let roomId = null;
+/** @type {string | null} */ let selected = null;
+/** @type {number} */ let dismissed = 0;
 
+// -- parts -----------------------------------------------------------------------------------------------------------
+
+export const office = new OfficeView($("canvas"), {
+  now, state: () => state, select, hover,
+  open(agent, message) {
+    if (state.agents.get(agent)?.room_id) roomId = state.agents.get(agent).room_id;
+    select(null);
+    expand(true);
+    draw();
+    requestAnimationFrame(() => chat.mark(message));
+  },
+});
+const chat = new Chat({ source: (message) => dialogs.source(message, request) });
+const inspector = new Inspector({ request, close: () => select(null), remove: (agent) => dialogs.farewell(agent, request) });
+inspector.redraw = () => draw();
+
+const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? sessionStorage.getItem("token") ?? "";
+if (token) sessionStorage.setItem("token", token);
+const connection = new Connection({
+  token,
+  since: () => (known ? state.seq : undefined),
+  welcome(welcome) {
+    ahead = welcome.time - Date.now() / 1000;
+    state = welcomed(state, welcome);
+    known = true;
+    if (selected && !state.agents.has(selected)) select(null);
+    draw();
+    office.changed(true);
+  },
+  event(event) {
+    say(toast(state, event));
+    applied(state, event);
+    hear(event);
+    draw();
+    office.changed();
+  },
+  status(status) {
+    $("connection").textContent = status;
+    $("connection").dataset.state = status;
+    $("signed-out").hidden = status !== "signed out";
+  },
+});
+
+/** @param {any} message @returns {Promise<any>} */
+function request(message) { return connection.request(message); }
+
+/** @param {any} message */
+function ask(message) { request(message).catch((error) => say(error.message)); }
+
+// -- what is shown ---------------------------------------------------------------------------------------------------
+
+function room() {
+  if (!roomId || !state.rooms.has(roomId)) roomId = [...state.rooms.values()].findLast((one) => one.auto)?.room_id ?? [...state.rooms.keys()].pop() ?? null;
+  return roomId ? state.rooms.get(roomId) : null;
+}
+
+/** The ring of the keyboard goes with whom it is on. */
+office.onDrawn = () => {
+  const at = document.activeElement;
+  if (!(at instanceof HTMLElement) || !at.dataset.agent) return;
+  const box = office.scene.hits.find((hit) => hit.agent === at.dataset.agent);
+  if (box) Object.assign(at.style, { left: `${box.left}px`, top: `${box.top}px`, width: `${box.width}px`, height: `${box.height}px` });
+};
+
+let due = false;
 /** One redraw a frame, however much has happened. */
 function draw() {
   if (due) return;
   due = true;
-  requestAnimationFrame(() => { due = false; view.draw(state); });
+  requestAnimationFrame(() => {
+    due = false;
+    const here = room();
+    office.scene.topic = topicOf(here) ?? "";
+    drawRooms();
+    drawPeople();
+    drawTransport(here);
+    drawBanner(here);
+    chat.draw(state, here);
+    inspector.draw(state, now());
+  });
+}
+
+function drawRooms() {
+  const select = $("rooms");
+  select.hidden = state.rooms.size < 2;
+  const wanted = [...state.rooms.values()].map((one) => `${one.room_id} ${one.name} ${one.room_id === roomId}`).join("\n");
+  if (select.dataset.shown === wanted) return;
+  select.dataset.shown = wanted;
+  select.replaceChildren(...[...state.rooms.values()].map((one) => new Option(one.name, one.room_id, false, one.room_id === roomId)));
+}
+
+/** Everybody as a button, for the keyboard and for those who do not see the picture. */
+function drawPeople() {
+  const list = $("people");
+  const agents = [...state.agents.values()];
+  $("empty").hidden = !known || agents.length > 0 || state.scope !== "operator" || Boolean(room()?.auto);
+  const had = new Map([...list.querySelectorAll("button")].map((one) => [one.dataset.agent, one]));
+  for (const agent of agents) {
+    let one = had.get(agent.agent_id);
+    had.delete(agent.agent_id);
+    if (!one) {
+      one = button("", () => select(agent.agent_id));
+      one.dataset.agent = agent.agent_id;
+      one.addEventListener("focus", () => { office.hover(agent.agent_id); office.show(agent.agent_id); });
+      one.addEventListener("blur", () => office.hover(null));
+      const item = element("li");
+      item.append(one);
+      list.append(item);
+    }
+    const label = `${agent.name}, ${agent.role}, ${agent.state}`;
+    if (one.ariaLabel !== label) one.ariaLabel = label;
+    one.ariaPressed = String(selected === agent.agent_id);
+    one.dataset.state = agent.state;
+  }
+  for (const gone of had.values()) gone.parentElement?.remove();
+}
+
+/** @param {any} here */
+function drawTransport(here) {
+  const toggle = $("toggle");
+  const text = here?.auto ? "■ Stop" : "▶ Auto";
+  if (toggle.textContent !== text) toggle.textContent = text;
+  toggle.disabled = state.scope !== "operator";
+  $("add").disabled = state.scope !== "operator";
+  $("retry").hidden = !here?.auto?.paused || state.scope !== "operator";
+  drawProgress(here);
+}
+
+/** @param {any} here */
+function drawProgress(here) {
+  const text = progress(here, state.agents, now());
+  if ($("progress").textContent !== text) $("progress").textContent = text;
+}
+
+/** @param {any} here */
+function drawBanner(here) {
+  const end = here?.end;
+  $("banner").hidden = !end || here.auto || end.seq === dismissed;
+  const text = end ? whyEnded(end) : "";
+  if ($("why").textContent !== text) $("why").textContent = text;
+  $("again").hidden = state.scope !== "operator";
+}
+
+// -- doing -----------------------------------------------------------------------------------------------------------
+
+/** @param {string | null} id */
+function select(id) {
+  selected = id && state.agents.has(id) ? id : null;
+  inspector.select(selected);
+  office.select(selected);
+  if (selected) expand(true);
+  draw();
+}
+
+/** @param {string | null} id @param {number} x @param {number} y */
+function hover(id, x, y) {
+  const card = $("hover");
+  const agent = id && id !== selected ? state.agents.get(id) : null;
+  card.hidden = !agent;
+  if (!agent) return;
+  card.replaceChildren(element("div", "name", `${agent.name}, ${agent.role}`), element("div", "soft", agent.state),
+    element("div", "last", (agent.last_message || "Has not said anything yet.").slice(0, 400)));
+  const box = card.parentElement.getBoundingClientRect();
+  card.style.left = `${Math.max(8, Math.min(box.width - card.offsetWidth - 8, x + 16))}px`;
+  card.style.top = `${Math.max(8, Math.min(box.height - card.offsetHeight - 8, y + 16))}px`;
+}
+
+/** @param {any} event */
+function hear(event) {
+  if (!$("sounds").checked) return;
+  if (event.type === "agent_state_update" && event.state === "speaking") sound.speaks();
+  if (event.type === "autoModeEnded") sound.ends();
 }
 
 let toastTimer = 0;
@@ -25,38 +204,99 @@ function say(text) {
   toastTimer = window.setTimeout(() => { $("toast").hidden = true; }, 6000);
 }
 
-const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? sessionStorage.getItem("token") ?? "";
-if (token) sessionStorage.setItem("token", token);
-
-const connection = new Connection({
-  token,
-  since: () => (known ? state.seq : undefined),
-  welcome(welcome) { state = welcomed(state, welcome); known = true; draw(); },
-  event(event) { say(toast(state, event)); applied(state, event); draw(); },
-  status(status) {
-    $("connection").textContent = status;
-    $("connection").dataset.state = status;
-    $("signed-out").hidden = status !== "signed out";
-  },
-});
-
-/** @param {any} message */
-function ask(message) {
-  connection.request(message).catch((error) => say(error.message));
+/** @param {boolean} on */
+function expand(on) {
+  $("main").classList.toggle("collapsed", !on);
+  $("expand").hidden = on;
 }
 
-$("auto").addEventListener("submit", (/** @type {Event} */ event) => {
-  event.preventDefault();
-  const room = view.room(state);
-  if (room?.auto) return ask({ type: "stopAutoMode", roomId: room.room_id });
-  const topic = $("wish").value.trim();
-  $("wish").value = "";
-  ask({ type: "startAutoMode", ...(room && { roomId: room.room_id }), ...(topic && { topic }) });
+const begin = () => dialogs.converse(state, room(), request);
+const stop = () => ask({ type: "stopAutoMode", roomId: room()?.room_id });
+
+$("toggle").addEventListener("click", () => (room()?.auto ? stop() : begin()));
+$("empty-start").addEventListener("click", begin);
+$("retry").addEventListener("click", () => ask({ type: "resumeAutoMode", roomId: room()?.room_id }));
+$("again").addEventListener("click", () => {
+  const here = room();
+  ask({ type: "startAutoMode", roomId: here.room_id, ...(topicOf(here) && { topic: topicOf(here) }) });
 });
-$("retry").addEventListener("click", () => ask({ type: "resumeAutoMode", roomId: view.room(state)?.room_id }));
+$("export").addEventListener("click", () => {
+  const here = room();
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([markdown(here, state.agents)], { type: "text/markdown" }));
+  link.download = `${here.room_id}.md`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+});
+$("banner-close").addEventListener("click", () => { dismissed = room()?.end?.seq ?? 0; draw(); });
+$("rooms").addEventListener("change", (/** @type {any} */ event) => { roomId = event.target.value; draw(); });
+$("add").addEventListener("click", () => { $("menu").open = false; dialogs.spawn(state, room(), request); });
+$("help-open").addEventListener("click", () => { $("menu").open = false; $("help").showModal(); });
+$("zoom-in").addEventListener("click", () => office.zoom(1));
+$("zoom-out").addEventListener("click", () => office.zoom(-1));
+$("zoom-fit").addEventListener("click", () => office.fit());
+$("collapse").addEventListener("click", () => expand(false));
+$("expand").addEventListener("click", () => expand(true));
+$("sheet").addEventListener("click", () => {
+  const pulled = $("main").classList.toggle("pulled");
+  $("sheet").ariaExpanded = String(pulled);
+});
+document.addEventListener("click", (event) => {
+  if (event.target instanceof Node && !$("menu").contains(event.target)) $("menu").open = false;
+});
 document.addEventListener("keydown", (event) => {
-  const room = view.room(state);
-  if (event.key === "Escape" && room?.auto) ask({ type: "stopAutoMode", roomId: room.room_id });
+  if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+  if ($("menu").open) $("menu").open = false;
+  else if (selected) select(null);
+  else if (room()?.auto && state.scope === "operator") stop();
 });
 addEventListener("hashchange", () => location.reload());
-setInterval(() => { if (!document.hidden) view.drawProgress(state, view.room(state)); }, 500);
+setInterval(() => { if (!document.hidden) { drawProgress(room()); if (selected) draw(); } }, 500);
+
+// -- what the reader has chosen --------------------------------------------------------------------------------------
+
+/** @param {string} name @param {string} otherwise */
+const chosen = (name, otherwise) => localStorage.getItem(`office.${name}`) ?? otherwise;
+/** @param {string} name @param {string} value */
+const choose = (name, value) => localStorage.setItem(`office.${name}`, value);
+
+const THEMES = /** @type {Record<string, [string, string]>} */ ({ system: ["◐", "as the system"], light: ["☀", "light"], dark: ["☾", "dark"] });
+/** @param {string} name */
+function theme(name) {
+  document.documentElement.dataset.theme = name;
+  $("theme").textContent = THEMES[name][0];
+  $("theme").ariaLabel = `Theme: ${THEMES[name][1]}`;
+  choose("theme", name);
+}
+theme(chosen("theme", "system") in THEMES ? chosen("theme", "system") : "system");
+$("theme").addEventListener("click", () => {
+  const names = Object.keys(THEMES);
+  theme(names[(names.indexOf(document.documentElement.dataset.theme ?? "system") + 1) % names.length]);
+});
+
+const small = matchMedia("(max-width: 760px)");
+$("follow").checked = chosen("follow", String(small.matches)) === "true";
+office.onFollow = (/** @type {boolean} */ on) => { $("follow").checked = on; };
+office.setFollow($("follow").checked);
+$("follow").addEventListener("change", () => { office.setFollow($("follow").checked); choose("follow", String($("follow").checked)); });
+$("sounds").checked = chosen("sounds", "false") === "true";
+$("sounds").addEventListener("change", () => { choose("sounds", String($("sounds").checked)); if ($("sounds").checked) sound.speaks(); });
+
+/** @param {number} pixels */
+function widen(pixels) {
+  const width = Math.max(280, Math.min(innerWidth - 360, pixels));
+  document.documentElement.style.setProperty("--panel-width", `${width}px`);
+  $("divider").ariaValueNow = String(width);
+  choose("width", String(width));
+}
+if (chosen("width", "")) widen(Number(chosen("width", "380")));
+$("divider").addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
+  const divider = $("divider");
+  divider.setPointerCapture(event.pointerId);
+  divider.onpointermove = (/** @type {PointerEvent} */ move) => widen(innerWidth - move.clientX - 3);
+  divider.onpointerup = divider.onpointercancel = () => { divider.onpointermove = null; };
+});
+$("divider").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
+  const step = { ArrowLeft: 24, ArrowRight: -24 }[event.key];
+  if (step) widen($("panel").offsetWidth + step);
+});

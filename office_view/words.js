@@ -54,3 +54,23 @@ export function progress(room, agents, now) {
   else if (room.next_response_at) parts.push(`Next response in ${Math.max(0, Math.ceil(room.next_response_at - now))}s`);
   return parts.join(" · ");
 }
+
+/** 12.3 MB @param {number} bytes */
+export function size(bytes) {
+  return bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/** A conversation as a document. @param {any} room @param {Map<string, any>} agents */
+export function markdown(room, agents) {
+  const escape = (/** @type {string} */ text) => text.replace(/[\\`*_[\]<>#]/g, "\\$&").replaceAll("\n", " ");
+  const parts = [`# ${escape(room.lastTopic ?? room.auto?.topic ?? room.name)}`];
+  for (const message of room.messages) {
+    const role = agents.get(message.author)?.role;
+    if (message.type === "agent") parts.push(`**${escape(message.author_name)}${role ? ` (${escape(role)})` : ""}:**`, message.content);
+    else if (message.author === "topic") parts.push(`> ${escape(message.content)}`);
+    else if (message.type === "user") parts.push(`**${escape(message.author_name)}:**`, message.content);
+    else parts.push(`*${escape(message.content)}*`);
+  }
+  if (room.end) parts.push(`*${whyEnded(room.end)}*`);
+  return `${parts.join("\n\n")}\n`;
+}

@@ -12,6 +12,8 @@ import psutil
 import trio
 from support import FakeCli, driven, launch, new_ask_id, toml_file
 
+from supervisor.core.office.default import TEXT as DEFAULT_PLAN
+from supervisor.core.office.plan import Plan
 from supervisor.driving.backends.claude_lines import ClaudeTranscript
 from supervisor.driving.transcript import Transcript
 
@@ -74,6 +76,25 @@ def decoding() -> tuple[float, float]:
     return speeds[0], speeds[1]
 
 
+def finding_ways() -> tuple[float, float]:
+    """A way from corner to corner of 64×64 tiles with 200 people at their places, and of the usual office."""
+    size = 64
+    rows = ["##E" + "#" * (size - 3), *("#" + "." * (size - 2) + "#" for _ in range(size - 2)), "#" * size]
+    rows[31] = "#" + "." * 30 + "c" + "." * 31 + "#"
+    rows[32] = "#" + "." * 30 + "DD" + "." * 30 + "#"
+    found = []
+    for plan in (Plan("\n".join(rows)), Plan(DEFAULT_PLAN)):
+        avoid = frozenset(home.tile for home in plan.homes[1:201:3])
+        goal = plan.homes[0].tile if plan.width < size else plan.tile(62, 62)
+        times = []
+        for _ in range(50):
+            begun = time.perf_counter()
+            assert plan.path(plan.door, [goal], avoid)
+            times.append(time.perf_counter() - begun)
+        found.append(statistics.median(times))
+    return found[0], found[1]
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
@@ -85,9 +106,11 @@ def main() -> None:
         times, cpu = trio.run(through_the_driver, home / "c", scenario)
         turn = statistics.median(times)
         whole, torn = decoding()
+        large, usual = finding_ways()
     print(f"fake CLI: up in {start * 1e3:.0f} ms, {start / floor:.1f} × a bare interpreter; {memory / 1e6:.1f} MB")
     print(f"a turn over bare pipes {pipes * 1e3:.2f} ms; driven {turn * 1e3:.2f} ms, {turn / pipes:.2f} ×")
     print(f"the driver's own CPU {cpu * 1e3:.2f} ms a turn; p99 of a driven turn {sorted(times)[-3] * 1e3:.1f} ms")
+    print(f"a way over 64×64 tiles {large * 1e3:.2f} ms, {large / usual:.0f} × the way to the nearest desk")
     print(f"transcripts: {whole:.0f} MB/s; with every third line torn {torn:.0f} MB/s, {whole / torn:.1f} × slower")
 
 

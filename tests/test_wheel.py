@@ -22,8 +22,10 @@ def test_the_wheel_talks_in_an_empty_environment(tmp_path: Path) -> None:
     subprocess.run(build, check=True, capture_output=True, timeout=300)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for path in [*(ROOT / "office_view").iterdir(), *(ROOT / "agents" / "fake_cli" / "dossiers").iterdir()]:
-        assert any(name.endswith(f"/{path.name}") for name in names), path.name
+    for path in (ROOT / "office_view").rglob("*.*"):
+        assert path.relative_to(ROOT).as_posix() in names
+    for path in (ROOT / "agents" / "fake_cli" / "dossiers").iterdir():
+        assert path.relative_to(ROOT / "agents").as_posix() in names
     assert not any(name.startswith(("tests/", "docs/")) for name in names)
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True, timeout=120)
     programs = tmp_path / "venv" / "bin"

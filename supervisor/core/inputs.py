@@ -96,12 +96,18 @@ class GetHistory(Command, frozen=True, kw_only=True, tag="get_history"):
     limit: Number = 100
 
 
+class GetTranscriptLine(Command, frozen=True, kw_only=True, tag="get_transcript_line"):
+    """The line of its author's transcript that a message was taken from."""
+
+    message_id: Id
+
+
 Decided = (
     SpawnAgent | TerminateAgent | StartAutoMode | StopAutoMode | ResumeAutoMode | RetryTurn | CancelRateLimitWait
     | MoveAgent | AssignTask | CompleteTask | CreateRoom | CloseRoom
 )  # fmt: skip
 """Commands that the core decides about."""
-Asked = GetAgentState | GetHistory
+Asked = GetAgentState | GetHistory | GetTranscriptLine
 """Questions that change nothing."""
 AnyCommand = Decided | Asked
 

@@ -50,6 +50,8 @@ GRACE_SECONDS = 10.0
 """How long a CLI that outlived us may take to finish its turn."""
 COMMIT_RETRY_SECONDS = 0.5
 REMEMBERED_REQUESTS = 10_000
+LONGEST_LINE = 200_000
+"""How much of a transcript line is shown."""
 INTRODUCTION = (
     "You are {name}, in the role of {role}. You work in an office with other agents and talk to them. Each "
     "conversation begins with an instruction; answer in plain text."
@@ -213,6 +215,8 @@ class AgentRuntime:
             return await self._agent_state(command)
         if isinstance(command, inputs.GetHistory):
             return await self._history(command)
+        if isinstance(command, inputs.GetTranscriptLine):
+            return await self._transcript_line(command)
         known = self._requests.get((client, command.request_id or ""))
         if known is not None and command.request_id is not None:
             return known
@@ -490,6 +494,28 @@ class AgentRuntime:
         if not messages and room_id not in rooms:
             return error(command.request_id, "unknown_room", f"There is no room {room_id!r}.")
         return message("history", command.request_id, room_id=room_id, messages=messages)
+
+    async def _transcript_line(self, command: inputs.GetTranscriptLine) -> str:
+        """What an agent's CLI itself wrote down, for whoever does not believe us."""
+        found = await trio.to_thread.run_sync(self._store.message, command.message_id, limiter=self._writer)
+        colleague = self._colleagues.get(found["author"]) if found else None
+        path = colleague.driven.transcript_path if colleague else None
+        offset = ((found or {}).get("transcript") or {}).get("offset")
+        if path is None or offset is None:
+            why = "There is no transcript line for this message, or its author has left."
+            return error(command.request_id, "invalid_state", why)
+        try:
+            line = await trio.to_thread.run_sync(read_line, path, offset)
+        except OSError as failed:
+            return error(command.request_id, "invalid_state", f"The transcript cannot be read: {failed.strerror}.")
+        fields = {"message_id": command.message_id, "path": path.name, "offset": offset, "line": line}
+        return message("transcript_line", command.request_id, **fields)
+
+
+def read_line(path: Path, offset: int) -> str:
+    with path.open("rb") as file:
+        file.seek(offset)
+        return file.readline(LONGEST_LINE).decode(errors="replace").rstrip("\n")
 
 
 def message(kind: str, request_id: str | None, **fields: Any) -> str:

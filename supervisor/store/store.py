@@ -170,6 +170,10 @@ class Store:
         rows = self._connection.execute("SELECT client_id, request_id, answer FROM requests ORDER BY at")
         return {(client, request): answer for client, request, answer in rows}
 
+    def message(self, message_id: str) -> dict[str, Any] | None:
+        rows = Database(self._connection).query("SELECT * FROM messages WHERE id = ?", (message_id,))
+        return next((_message_row(row) for row in rows), None)
+
     def history(self, room_id: str, before: int | None, limit: int) -> list[dict[str, Any]]:
         """Messages of a room, the newest `limit` of those before a `seq`, oldest first."""
         return history(Database(self._connection), room_id, before, limit)
@@ -180,12 +184,13 @@ def history(db: Database, room_id: str, before: int | None = None, limit: int = 
         "SELECT * FROM (SELECT * FROM messages WHERE room_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?) ORDER BY seq",
         (room_id, before if before is not None else 1 << 62, limit),
     )
-    found = []
-    for row in rows:
-        row["active"] = bool(row["active"])
-        row["transcript"] = msgspec.json.decode(row["transcript"]) if row["transcript"] else None
-        found.append(row)
-    return found
+    return [_message_row(row) for row in rows]
+
+
+def _message_row(row: dict[str, Any]) -> dict[str, Any]:
+    row["active"] = bool(row["active"])
+    row["transcript"] = msgspec.json.decode(row["transcript"]) if row["transcript"] else None
+    return row
 
 
 def load(connection: Any) -> State:

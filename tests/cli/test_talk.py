@@ -81,7 +81,7 @@ def test_three_agents_and_a_limit() -> None:
         (["--agent", "_x:a", "--agent", "Bo:b"], "--agent '_x:a': The name '_x' cannot be mentioned"),
         (
             ["--export", "/nowhere/talk.md"],
-            "/nowhere/talk.md cannot be written: choose a file in a folder that exists.",
+            "/nowhere/talk.md cannot be written: choose a file",
         ),
         (["--pattern", "fly"], "There is no pattern 'fly'; choose one of walk-to-agent, stay-at-desk, meet-at-table."),
         (["--loud"], "No such option"),

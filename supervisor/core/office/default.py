@@ -1,23 +1,23 @@
 """The office that everybody begins with: an open space with sixteen desks, a meeting room and a kitchen."""
 
 TEXT = """\
-##=#E#==#h#==#q=###=ww=h=##
-#k.....bb.bb.p.no#P::::::l#
+##=#E#=##h###=q=###=ww=h=##
+#k..r..bb.bb.p.no#P::::::l#
 #................#::::::::#
 #................#::cccc::#
-#.c..c...c..c....#:cTTTTc:#
-#.DDDD...DDDD...i#::TTTT::#
+#................#:cTTTTc:#
+#.c..c...c..c....#::TTTT::#
 #.DDDD...DDDD...i#:cTTTTc:#
-#.c..c...c..c....:::cccc::#
-#P...............:::::::::#
-#................###h#h####
+#.DDDD...DDDD...i:::cccc::#
+#.c..c...c..c....:::::::::#
+#P...............###h#h####
 #................#WKCSKmFV#
-#.c..c...c..c....#,,,,,,,,#
+#................#,,,,,,,,#
+#.c..c...c..c....,,,,,,,,,#
 #.DDDD...DDDD....,,,,,,,,,#
-#.DDDD...DDDD....,,,,,,,,,#
-#.c..c...c..c....#,,ff,a,n#
-#................#,rrrrrr,#
+#.DDDD...DDDD....#,,ff,a,n#
+#.c..c...c..c....#,rrrrrr,#
 #l..............P#,rrttrr,#
-#oo.bb.R.~..xx.P.#Prrrrrrl#
+#oo.bb.R.~..xx.P.#P,,,,,,l#
 ###########################
 """

@@ -181,8 +181,8 @@ def test_a_full_office_lets_nobody_in() -> None:
     assert office.core.state == before
 
 
-@pytest.mark.parametrize(("x", "y", "why"), [(-1, 2, "on the floor"), (2, 5, "on the floor"), (400, 2, "on the floor"),
-                                            (2, 4, "is taken"), (0, 0, "on the floor")])  # fmt: skip
+@pytest.mark.parametrize(("x", "y", "why"), [(-1, 2, "on the floor"), (2, 6, "on the floor"), (400, 2, "on the floor"),
+                                            (2, 5, "is taken"), (0, 0, "on the floor")])  # fmt: skip
 def test_a_place_that_cannot_be_had_is_refused(x: int, y: int, why: str) -> None:
     """Beyond the plan, in a desk, in a wall, on somebody's seat."""
     office = Office()
@@ -208,7 +208,7 @@ def test_in_the_middle_of_a_walk_one_turns_at_the_next_tile() -> None:
     office.tell(inputs.MoveAgent(agent_id="agent_001", position=e.Position(14, 9)))
     first = office.of(e.AgentMoved)[-1]
     office.now = first.started_at + 2.5 * first.ms_per_tile / 1000
-    office.tell(inputs.MoveAgent(agent_id="agent_001", position=e.Position(1, 9)))
+    office.tell(inputs.MoveAgent(agent_id="agent_001", position=e.Position(1, 10)))
     second = office.of(e.AgentMoved)[-1]
     assert second.path[:2] == first.path[2:4]
     assert second.started_at == pytest.approx(first.started_at + 2 * first.ms_per_tile / 1000)

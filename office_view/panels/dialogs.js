@@ -1,0 +1,116 @@
+// @ts-check
+/** Dialogs: a conversation, a new colleague, a goodbye, a line of a transcript. */
+
+import { $, element } from "./elements.js";
+
+/** @param {string} id @param {string} text */
+function problem(id, text) {
+  $(id).textContent = text;
+  $(id).hidden = !text;
+}
+
+/** Show a dialog, and call `act` when its main button is pressed; it stays open with the reason where that fails.
+ * @param {string} id @param {string} answer @param {() => Promise<any>} act @param {string} place for the reason */
+function ask(id, answer, act, place) {
+  const dialog = $(id);
+  problem(place, "");
+  dialog.showModal();
+  const form = dialog.querySelector("form");
+  form.onsubmit = (/** @type {SubmitEvent} */ event) => {
+    if (/** @type {HTMLButtonElement} */ (event.submitter)?.value !== answer) return;
+    event.preventDefault();
+    act().then(() => dialog.close()).catch((error) => problem(place, error.message));
+  };
+}
+
+/** Options for a conversation. @param {any} state @param {any} room @param {(message: any) => Promise<any>} request */
+export function converse(state, room, request) {
+  const settings = room?.settings ?? state.options?.settings ?? {};
+  $("auto-topic").value = "";
+  $("auto-minutes").value = String(Math.round((settings.max_duration_ms ?? 300000) / 6000) / 10);
+  $("auto-messages").value = String(settings.max_messages ?? 0);
+  $("auto-turns").value = String(settings.min_turns ?? 0);
+  $("auto-keyword").value = settings.keyword ?? "";
+  $("auto-pattern").replaceChildren(...(state.options?.patterns ?? []).map((/** @type {any} */ one) =>
+    new Option(one.says, one.name, false, one.name === settings.interaction_pattern)));
+  const people = [...state.agents.values()].filter((agent) => agent.room_id === (room?.room_id ?? null) || agent.room_id === null);
+  $("auto-people").hidden = people.length === 0;
+  $("auto-agents").replaceChildren(...people.map((agent) => {
+    const label = element("label");
+    const box = /** @type {HTMLInputElement} */ (element("input"));
+    Object.assign(box, { type: "checkbox", value: agent.agent_id, checked: agent.room_id !== null || people.length < 2 });
+    label.append(box, element("span", "", `${agent.name} (${agent.role})`));
+    return label;
+  }));
+  ask("auto", "start", () => {
+    const chosen = [...$("auto-agents").querySelectorAll("input:checked")].map((/** @type {any} */ box) => box.value);
+    const topic = $("auto-topic").value.trim();
+    return request({
+      type: "startAutoMode", ...(room && { roomId: room.room_id }), ...(topic && { topic }),
+      ...(people.length && { agents: chosen }), keyword: $("auto-keyword").value,
+      maxDurationMs: Math.round(Number($("auto-minutes").value) * 60000), maxMessages: Number($("auto-messages").value) || 0,
+      minTurns: Number($("auto-turns").value) || 0, interactionPattern: $("auto-pattern").value,
+    });
+  }, "auto-problem");
+  $("auto-topic").focus();
+}
+
+/** @param {any} state @param {any} room @param {(message: any) => Promise<any>} request */
+export function spawn(state, room, request) {
+  $("spawn-name").value = "";
+  $("spawn-role").value = "";
+  $("spawn-backend").replaceChildren(...(state.options?.backends ?? []).map((/** @type {string} */ name) =>
+    new Option(name, name, false, name === state.options.default_backend)));
+  const spots = places(state.office);
+  $("spawn-place").replaceChildren(new Option("its own desk, through the door", ""), ...spots.map((spot) => new Option(spot.text, spot.value)));
+  ask("spawn", "add", () => {
+    const [x, y] = $("spawn-place").value.split(",").map(Number);
+    return request({
+      type: "agent_spawn_request", ...(room && { room_id: room.room_id }),
+      agent_config: { name: $("spawn-name").value.trim(), role: $("spawn-role").value.trim(), cli_backend: $("spawn-backend").value,
+        ...($("spawn-place").value && { initial_position: { x, y } }) },
+    });
+  }, "spawn-problem");
+}
+
+/** Where a newcomer may stand: in front of things that have a name. @param {any} office */
+function places(office) {
+  const named = ["coffee machine", "water cooler", "whiteboard", "bookshelf", "printer", "aquarium", "vending machine"];
+  const found = new Map();
+  for (const thing of office?.things ?? []) {
+    const y = thing.y + thing.height;
+    if (named.includes(thing.kind) && !found.has(thing.kind) && ".,:r".includes(office.rows[y]?.[thing.x] ?? "#")) {
+      found.set(thing.kind, { text: `at the ${thing.kind}`, value: `${thing.x},${y}` });
+    }
+  }
+  return [...found.values()];
+}
+
+/** @param {any} agent @param {(message: any) => Promise<any>} request */
+export function farewell(agent, request) {
+  $("confirm-title").textContent = `Remove ${agent.name}?`;
+  $("confirm-text").textContent = "Its CLI is ended and it leaves the office. What it said stays.";
+  ask("confirm", "yes", () => request({ type: "agent_terminate_request", agent_id: agent.agent_id }), "confirm-text");
+  $("confirm-text").hidden = false;
+  $("confirm-text").textContent = "Its CLI is ended and it leaves the office. What it said stays.";
+}
+
+/** @param {any} message @param {(message: any) => Promise<any>} request */
+export function source(message, request) {
+  $("source-place").textContent = "…";
+  $("source-line").textContent = "";
+  $("source").showModal();
+  request({ type: "get_transcript_line", message_id: message.id }).then((answer) => {
+    $("source-place").textContent = `${answer.path}, byte ${answer.offset}`;
+    $("source-line").textContent = pretty(answer.line);
+  }).catch((error) => { $("source-place").textContent = error.message; });
+}
+
+/** @param {string} line */
+function pretty(line) {
+  try {
+    return JSON.stringify(JSON.parse(line), null, 2);
+  } catch {
+    return line;
+  }
+}

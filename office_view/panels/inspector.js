@@ -1,0 +1,112 @@
+// @ts-check
+/** One colleague from close up: state, words, task, CLI, tokens, and what its processes use. */
+
+import { clock, size } from "../words.js";
+import { $, avatar, button, element, words } from "./elements.js";
+
+const EVERY_MS = 2000;
+
+export class Inspector {
+  /** @param {{request: (message: any) => Promise<any>, close: () => void, remove: (agent: any) => void}} use */
+  constructor(use) {
+    this.use = use;
+    /** @type {string | null} */ this.id = null;
+    /** @type {any} */ this.figures = null;
+    this.timer = 0;
+    this.drawn = "";
+  }
+
+  /** @param {string | null} id */
+  select(id) {
+    if (id === this.id) return;
+    this.id = id;
+    this.figures = null;
+    this.drawn = "";
+    clearInterval(this.timer);
+    if (id) {
+      this.ask();
+      this.timer = window.setInterval(() => this.ask(), EVERY_MS);
+    }
+  }
+
+  ask() {
+    if (!this.id || document.hidden) return;
+    const { id } = this;
+    this.use.request({ type: "get_agent_state", agent_id: id }).then((answer) => {
+      if (id === this.id) { this.figures = answer; this.redraw?.(); }
+    }).catch(() => {});
+  }
+
+  /** @type {(() => void) | undefined} */ redraw;
+
+  /** @param {any} state @param {number} now */
+  draw(state, now) {
+    const panel = $("inspector");
+    const agent = this.id ? state.agents.get(this.id) : null;
+    panel.hidden = !agent;
+    if (!agent) return;
+    const seen = this.figures;
+    const facts = [
+      ["State", agent.state + (agent.tool ? `, ${agent.tool}` : "")],
+      ["For", clock((now - agent.state_since) * 1000)],
+      ["Task", agent.current_task ?? "none"],
+      ["Backend", agent.cli_backend + (agent.model ? ` · ${agent.model}` : "")],
+      ["Tokens", `${number(agent.input_tokens)} in, ${number(agent.output_tokens)} out`],
+      ...(agent.cost_usd ? [["Cost", `$${agent.cost_usd.toFixed(4)}`]] : []),
+      ["CPU", seen ? `${seen.cpu_percent.toFixed(1)} %` : "…"],
+      ["Memory", seen ? size(seen.memory_bytes) : "…"],
+      ["Up", clock((now - agent.spawned_at) * 1000)],
+      ["Process", seen?.pid ? String(seen.pid) : "…"],
+    ];
+    const word = JSON.stringify([facts, agent.last_message, agent.states, agent.context_tokens, state.scope]);
+    if (word === this.drawn) return;
+    this.drawn = word;
+    const focused = panel.contains(document.activeElement) ? document.activeElement?.textContent : null;
+    const head = element("header");
+    const names = element("div");
+    const title = element("h2", "", agent.name);
+    title.id = "inspector-name";
+    names.append(title, element("p", "soft", agent.role));
+    const close = button("×", () => this.use.close(), "plain");
+    close.ariaLabel = "Close";
+    head.append(avatar(agent.name), names, close);
+    const list = element("dl");
+    for (const [what, value] of facts) list.append(element("dt", "", what), element("dd", "", value));
+    panel.replaceChildren(head, list, ...this.context(agent), element("h3", "", "Last message"),
+      lastWords(agent), ...this.history(agent));
+    if (state.scope === "operator") panel.append(button("Remove …", () => this.use.remove(agent)));
+    if (focused) [...panel.querySelectorAll("button")].find((one) => one.textContent === focused)?.focus();
+  }
+
+  /** @param {any} agent */
+  context(agent) {
+    if (!agent.context_max) return [];
+    const share = agent.context_tokens / agent.context_max;
+    const meter = /** @type {HTMLMeterElement} */ (element("meter"));
+    Object.assign(meter, { min: 0, max: 1, low: 0.8, high: 0.95, optimum: 0, value: share });
+    meter.ariaLabel = "Context used";
+    return [element("h3", "", `Context: ${Math.round(share * 100)} % of ${number(agent.context_max)} tokens`), meter];
+  }
+
+  /** @param {any} agent */
+  history(agent) {
+    if (!agent.states.length) return [];
+    const list = element("ul", "states");
+    for (const { state, at } of [...agent.states].reverse().slice(0, 8)) {
+      const row = element("li");
+      row.append(element("span", "", state), element("span", "", new Date(at * 1000).toLocaleTimeString()));
+      list.append(row);
+    }
+    return [element("h3", "", "Lately"), list];
+  }
+}
+
+/** @param {any} agent */
+function lastWords(agent) {
+  const made = words(element("div", "last"), agent.last_message || "Has not said anything yet.");
+  made.tabIndex = 0;
+  return made;
+}
+
+/** @param {number} value */
+const number = (value) => (value ?? 0).toLocaleString("en");

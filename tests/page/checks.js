@@ -1,0 +1,221 @@
+// @ts-check
+/** The pure parts of the page. */
+
+import { actors } from "../../office_view/office/actors.js";
+import { Utterance, holds as staysFor, overlaps, pages, place } from "../../office_view/office/bubbles.js";
+import { Camera } from "../../office_view/office/camera.js";
+import { Cat } from "../../office_view/office/cat.js";
+import { pose } from "../../office_view/office/life.js";
+import { look } from "../../office_view/office/look.js";
+import { darkness, daytime } from "../../office_view/office/sky.js";
+import { whereabouts } from "../../office_view/office/walk.js";
+import { applied, empty, toast, welcomed } from "../../office_view/state.js";
+import { clock, markdown, progress, whyEnded } from "../../office_view/words.js";
+import { check, holds, same } from "./check.js";
+
+const PATH = [{ x: 1, y: 1 }, { x: 2, y: 1 }, { x: 2, y: 2 }];
+const WALK = { path: PATH, started_at: 100, ms_per_tile: 500, facing: "up" };
+
+check("a walk is where it is at each moment, and looks where it goes", () => {
+  same(whereabouts(WALK, 99).begun, false);
+  same(whereabouts(WALK, 100.25), { x: 1.5, y: 1, facing: "right", walking: true, arrived: false, begun: true, share: 0.25 });
+  same(whereabouts(WALK, 100.75).facing, "down");
+  same(whereabouts(WALK, 101), { x: 2, y: 2, facing: "up", walking: false, arrived: true, begun: true, share: 1 });
+  same(whereabouts({ ...WALK, path: [PATH[0]] }, 50).arrived, true);
+});
+
+check("text is paged in lines that fit, and nothing is lost", () => {
+  const text = "one two three\nfour ".repeat(30) + "x".repeat(100) + " 😀".repeat(40);
+  const all = pages(text);
+  holds(all.every((page) => page.length <= 4 && page.every((line) => [...line].length <= 28)), "the measure");
+  same(all.flat().join("").replaceAll(" ", ""), text.replaceAll(/\s/g, ""));
+  same(pages(""), []);
+  same(pages("  \n "), []);
+});
+
+check("a page stays long enough to be read", () => {
+  same(staysFor(["short"]), 2.5);
+  holds(staysFor(["x".repeat(100)]) > 4.4);
+});
+
+check("an utterance grows, turns its pages and goes", () => {
+  const said = new Utterance("ask", 0);
+  said.says("one", false);
+  holds(said.reads(100), "it waits for more");
+  said.says("word ".repeat(60), false);
+  same(said.page, 0);
+  let now = 100;
+  while (said.page < said.pages.length - 1) { now += 10; holds(said.reads(now)); }
+  said.says(said.text, true);
+  holds(said.reads(now + 1));
+  holds(!said.reads(now + 20), "it is over");
+});
+
+check("a very long speech is cut short in its bubble", () => {
+  const said = new Utterance("ask", 0);
+  for (let length = 0; length < 100_000; length += 500) said.says("word ".repeat(length / 5), false);
+  holds(said.pages.length < 30);
+  holds(said.pages.flat().join(" ").endsWith("(the rest is in the conversation)"));
+});
+
+check("bubbles neither cover each other nor leave the view", () => {
+  for (let seed = 0; seed < 60; seed++) {
+    const wanted = Array.from({ length: 1 + (seed % 9) }, (_, n) => ({ id: `a${n}`, x: (seed * 131 + n * 97) % 900, y: (seed * 57 + n * 71) % 700,
+      width: 90 + ((seed * n * 13) % 140), height: 40 + ((n * 29) % 50), born: n }));
+    const view = { width: 900, height: 700 };
+    const placed = place(wanted, view, { width: 34, height: 22 });
+    for (const [at, one] of placed.entries()) {
+      holds(one.left >= 0 && one.top >= 0 && one.left + one.width <= 900 && one.top + one.height <= 700, "inside");
+      for (const other of placed.slice(at + 1)) holds(!overlaps(one, other), "apart");
+    }
+    holds(placed.filter((one) => !one.small).length <= 3, "three at once");
+    same(placed[0].id, `a${wanted.length - 1}`);
+  }
+});
+
+check("the same name is the same person, and the cast is easily told apart", () => {
+  same(look("Ada"), look("ada"));
+  const cast = ["Ada", "Bo", "Cy", "Dee", "Eve", "Finn", "Gus", "Hana", "Ivo", "Jo", "Kit", "Lea"];
+  const seen = new Set(cast.map((name) => { const l = look(name); return `${l.hair} ${l.hairColour} ${l.top}`; }));
+  same(seen.size, 12);
+});
+
+check("the view shows all, keeps what is under the pointer, and is never lost", () => {
+  const camera = new Camera();
+  camera.resize(894, 756, 1);
+  camera.furnish(27, 19);
+  same(camera.zoom, 2);
+  camera.resize(1540, 1036, 1);
+  same(camera.zoom, 3);
+  const before = camera.toOffice(300, 200);
+  camera.zoomBy(1, 300, 200);
+  const after = camera.toOffice(300, 200);
+  holds(Math.abs(before.x - after.x) < 1 && Math.abs(before.y - after.y) < 1, "the place");
+  camera.pan(99999, 99999);
+  holds(camera.x < camera.width && camera.y < camera.height, "the corner");
+  same([camera.zoom, camera.x, camera.y].every(Number.isInteger), true);
+  camera.zoomBy(99);
+  same(camera.zoom, 6);
+});
+
+check("the day has its times", () => {
+  same([3, 6, 12, 19, 23].map(daytime), ["night", "dawn", "day", "dusk", "night"]);
+  same([darkness(12), darkness(23), darkness(3)], [0, 1, 1]);
+  holds(darkness(19) > 0 && darkness(19) < 1);
+});
+
+const PLAN = { width: 7, height: 6, rows: ["#E#####", "#..c..#", "#..DD.#", "#....~#", "#.....#", "#######"],
+  things: [{ kind: "chair", x: 3, y: 1, width: 1, height: 1, facing: "down" }, { kind: "cat bed", x: 5, y: 3, width: 1, height: 1, facing: "down" }],
+  seats: [{ x: 3, y: 1, facing: "down" }], door: { x: 1, y: 0 } };
+
+check("the cat is somewhere sensible at any time, and everybody sees the same one", () => {
+  const [one, other] = [new Cat(PLAN), new Cat(PLAN)];
+  for (let now = 0; now < 4000; now += 7.3) {
+    const at = one.at(now);
+    same(at, other.at(now));
+    holds(at && at.x >= 1 && at.x <= 5 && at.y >= 1 && at.y <= 4, "inside");
+  }
+  holds(one.at(1e6), "later");
+});
+
+/** @param {any} fields */
+const agentOf = (fields) => ({ agent_id: "a", name: "Ada", role: "x", state: "idle", room_id: "r", path: [{ x: 3, y: 1 }], started_at: 0,
+  ms_per_tile: 300, facing: "down", ...fields });
+
+check("people sit on chairs, listen to the speaker, and come when it is their time", () => {
+  const state = empty();
+  state.rooms.set("r", { auto: {} });
+  state.agents.set("a", agentOf({}));
+  state.agents.set("b", agentOf({ agent_id: "b", name: "Bo", state: "speaking", path: [{ x: 1, y: 1 }] }));
+  state.agents.set("c", agentOf({ agent_id: "c", name: "Cy", started_at: 1e9, path: [{ x: 1, y: 0 }, { x: 1, y: 1 }] }));
+  const [ada, bo, ...others] = actors(state, PLAN, 50, false);
+  same([ada.sits, ada.facing, bo.sits, others.length], [true, "left", false, 0]);
+  same(bo.pose.legs, "stand");
+  state.agents.get("a").participating = false;
+  same(actors(state, PLAN, 50, true)[0].asleep, true);
+});
+
+check("with reduced motion nobody moves", () => {
+  const body = { walking: false, sits: true, atDesk: true, working: false, waves: false };
+  for (const doing of /** @type {const} */ (["idle", "listening", "thinking", "speaking"])) {
+    const first = pose("Ada", doing, body, 0, true);
+    for (let now = 0; now < 60; now += 0.37) same(pose("Ada", doing, body, now, true), first);
+  }
+  const idle = new Set();
+  for (let now = 0; now < 120; now += 0.1) idle.add(JSON.stringify(pose("Ada", "idle", body, now, false)));
+  holds(idle.size > 3, "life otherwise");
+});
+
+const WELCOME = { seq: 5, scope: "operator", time: 1000, snapshot: { agents: [agentOf({ last_message: "" })], leaving: [], tasks: [],
+  rooms: [{ room_id: "r", name: "R", agents: ["a"], messages: [], auto: null, end: null }], options: { settings: { keyword: "K" } }, office: PLAN } };
+
+/** @param {...any} events */
+function after(...events) {
+  const state = welcomed(empty(), structuredClone(WELCOME));
+  events.forEach((event, at) => applied(state, { seq: 6 + at, at: 1000 + at, ...event }));
+  return state;
+}
+
+check("words stream into a bubble, and the transcript's text replaces them", () => {
+  const state = after({ type: "turn_started", agent_id: "a", room_id: "r", ask_id: "k" });
+  const said = () => state.agents.get("a").said;
+  applied(state, { type: "agent_text_delta", agent_id: "a", text: "Hel", ask_id: "k" });
+  applied(state, { type: "agent_text_delta", agent_id: "a", text: "lo", ask_id: "k" });
+  applied(state, { type: "agent_text_delta", agent_id: "a", text: "late", ask_id: "other" });
+  same(said().text, "Hello");
+  applied(state, { type: "agentMessage", agentId: "a", text: "Hello!", messageId: "k:1", roomId: "r", seq: 7, at: 1001 });
+  applied(state, { type: "agent_text_delta", agent_id: "a", text: "late", ask_id: "k" });
+  same([said().text, said().over, state.agents.get("a").last_message], ["Hello!", false, "Hello!"]);
+  const message = { id: "m", room_id: "r", type: "agent", author: "a", author_name: "Ada", content: "Hello! Bye.", at: 1002 };
+  applied(state, { type: "message_added", message, seq: 8, at: 1002 });
+  same([said().text, said().over, said().messageId], ["Hello! Bye.", true, "m"]);
+});
+
+check("who comes in the middle of a sentence hears the rest of it", () => {
+  const state = after({ type: "agent_state_update", agent_id: "a", state: "speaking", position: { x: 1, y: 1 } });
+  applied(state, { type: "agent_text_delta", agent_id: "a", text: "rest", ask_id: "k" });
+  same(state.agents.get("a").said.text, "… rest");
+});
+
+check("what is had already changes nothing, and old words make no bubble", () => {
+  const state = after({ type: "room_created", room_id: "r2", name: "x", settings: {} });
+  applied(state, { type: "room_closed", room_id: "r2", seq: 6, at: 1 });
+  same(state.rooms.size, 2);
+  const missed = { seq: 9, scope: "operator", time: 2000, events: [{ type: "agentMessage", agentId: "a", text: "long ago", messageId: "k:1", roomId: "r", seq: 9, at: 1000 }] };
+  welcomed(state, missed);
+  same([state.agents.get("a").last_message, state.agents.get("a").said, state.seq], ["long ago", undefined, 9]);
+});
+
+check("who leaves is seen leaving", () => {
+  const state = after({ type: "agent_moved", agent_id: "a", path: PATH, started_at: 1000, ms_per_tile: 300, facing: "up", reason: "leaves" },
+    { type: "agent_removed", agent_id: "a", reason: "terminated" });
+  same([state.agents.size, state.leaving.size, state.rooms.get("r").agents.length], [0, 1, 0]);
+  same(actors(state, PLAN, 1000.1, false).length, 1);
+  same(actors(state, PLAN, 1100, false).length, 0);
+});
+
+check("tools, failures and the end", () => {
+  const state = after({ type: "agent_tool", agent_id: "a", tool: "Read", status: "started", summary: "main.py" });
+  same(state.agents.get("a").tool, "Read main.py");
+  applied(state, { type: "autoModeStarted", roomId: "r", topic: "T", endsAt: 1300, interactionPattern: "p", seq: 7, at: 1001 });
+  applied(state, { type: "turn_ended", agent_id: "a", room_id: "r", ask_id: "k", outcome: "failed", detail: "no", seq: 8, at: 1002 });
+  same([state.agents.get("a").tool, state.agents.get("a").failed], ["", "no"]);
+  same(progress(state.rooms.get("r"), state.agents, 1000), "5:00 left · turn 1");
+  applied(state, { type: "autoModeEnded", roomId: "r", reason: "keyword", turns: 3, durationMs: 65000, endedBy: "a", seq: 9, at: 1003 });
+  same(whyEnded(state.rooms.get("r").end), "They agree: the conversation is over. 3 turns in 1:05.");
+  same(state.agents.get("a").failed, "");
+  same(toast(state, { type: "keywordIgnored", agentId: "a", minTurns: 4 }), "Ada wants to end it before turn 4: ignored");
+});
+
+check("an event that nobody knows is an error", () => {
+  try {
+    after({ type: "surprise" });
+  } catch { return; }
+  throw new Error("it was taken");
+});
+
+check("a conversation as a document keeps words as words", () => {
+  const room = { name: "R", lastTopic: "<b>*Tabs*</b>", messages: [{ type: "agent", author: "a", author_name: "Ada", content: "yes" }], end: null };
+  same(markdown(room, new Map([["a", { role: "x" }]])), "# \\<b\\>\\*Tabs\\*\\</b\\>\n\n**Ada (x):**\n\nyes\n");
+  same([clock(0), clock(59400), clock(65000)], ["0:00", "0:59", "1:05"]);
+});
