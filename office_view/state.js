@@ -59,6 +59,9 @@ export function applied(state, event, now = event.at) {
         if (event.state === "idle") agent.tool = "";
       }
       break;
+    case "agent_participation":
+      if (agent) agent.participating = event.participating;
+      break;
     case "agent_moved":
       if (agent) Object.assign(agent, { path: event.path, started_at: event.started_at, ms_per_tile: event.ms_per_tile,
         facing: event.facing, reason: event.reason });

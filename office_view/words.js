@@ -20,6 +20,7 @@ const PAUSES = {
   rate_limit: "rate limited",
   max_wait: "paused: no answer came",
   suspended: "suspended",
+  nobody: "paused: everybody is paused",
 };
 
 /** Why a conversation ended, as a sentence.

@@ -18,7 +18,7 @@ EndReason = Literal[
     "keyword", "timer", "user", "agent_exit", "all_skipped", "message_limit", "context_limit", "budget", "error"
 ]
 MessageType = Literal["user", "agent", "system", "error", "pending"]
-PauseReason = Literal["failure", "rate_limit", "max_wait", "suspended"]
+PauseReason = Literal["failure", "rate_limit", "max_wait", "suspended", "nobody"]
 
 PERSON = "player_0"
 """The person at the keyboard."""
@@ -107,6 +107,13 @@ class AgentStateChanged(Event, frozen=True, kw_only=True, tag="agent_state_updat
     current_task: str | None = None
 
 
+class ParticipationChanged(Event, frozen=True, kw_only=True, tag="agent_participation"):
+    """Somebody is passed over for a while, or takes part again; it stays in the room (D9)."""
+
+    agent_id: str
+    participating: bool
+
+
 class AgentAcknowledged(Event, frozen=True, kw_only=True, tag="agent_acknowledged"):
     """Entering `listening` acknowledges what was heard."""
 
@@ -182,6 +189,8 @@ class TurnStarted(Event, frozen=True, kw_only=True, tag="turn_started"):
     """The messages that the prompt holds."""
     instruction: str = ""
     """A fingerprint of the instruction that the prompt begins with, where it has one."""
+    mentioned: bool = False
+    """It was addressed by name and goes before its turn; the order goes on afterwards as if it had not."""
 
 
 class TurnRestarted(Event, frozen=True, kw_only=True, tag="turn_restarted"):
@@ -288,6 +297,8 @@ class RoomUpdated(Event, frozen=True, kw_only=True, tag="room_updated"):
     skip_count: dict[str, int]
     next_response_at: float | None
     settings: Settings
+    mentioned: list[str] = []
+    """Who was addressed by name and answers next."""
 
 
 class ContextWarning(Event, frozen=True, kw_only=True, tag="context_warning"):
@@ -307,10 +318,10 @@ class TaskUpdated(Event, frozen=True, kw_only=True, tag="task_updated"):
 
 
 AnyEvent = (
-    AgentJoined | AgentLeft | AgentStateChanged | AgentAcknowledged | AgentMoved | OfficeFurnished | AgentMessage
-    | AgentSpoke | ToolUsed | UsageReported | TurnStarted | TurnRestarted | TurnEnded | AnswerHeld | AutoModeStarted
-    | AutoModePaused | AutoModeResumed | KeywordIgnored | AutoModeEnded | MessageAdded | RoomCreated | RoomClosed
-    | RoomUpdated | ContextWarning | RateLimited | TaskUpdated
+    AgentJoined | AgentLeft | AgentStateChanged | ParticipationChanged | AgentAcknowledged | AgentMoved
+    | OfficeFurnished | AgentMessage | AgentSpoke | ToolUsed | UsageReported | TurnStarted | TurnRestarted
+    | TurnEnded | AnswerHeld | AutoModeStarted | AutoModePaused | AutoModeResumed | KeywordIgnored | AutoModeEnded
+    | MessageAdded | RoomCreated | RoomClosed | RoomUpdated | ContextWarning | RateLimited | TaskUpdated
 )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from supervisor import config
 from supervisor.core.office.patterns import PATTERNS as KNOWN_PATTERNS
-from supervisor.core.rooms.turns import problem_of
+from supervisor.core.rooms.settings import problem_of
 from supervisor.driving.backends import BACKENDS
 from supervisor.errors import ConfigError
 from supervisor.events import Settings

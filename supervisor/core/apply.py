@@ -24,6 +24,8 @@ def apply(state: State, event: e.AnyEvent) -> None:
         case e.AgentStateChanged():
             agent = state.agents[event.agent_id]
             agent.state, agent.state_since = event.state, event.at
+        case e.ParticipationChanged():
+            _participation(state, event)
         case e.AgentMoved():
             _moved(state.agents[event.agent_id], event)
         case e.OfficeFurnished():
@@ -80,6 +82,14 @@ def _furnished(state: State, event: e.OfficeFurnished) -> None:
         agent.path, agent.walk_started, agent.errand = [agent.position], event.at, "seat"
 
 
+def _participation(state: State, event: e.ParticipationChanged) -> None:
+    agent = state.agents[event.agent_id]
+    agent.participating = event.participating
+    room = state.rooms.get(agent.room_id or "")
+    if room is not None and agent.id in room.mentioned:
+        room.mentioned.remove(agent.id)
+
+
 def _left(state: State, event: e.AgentLeft) -> None:
     agent = state.agents.pop(event.agent_id)
     state.leaving = [gone for gone in state.leaving if characters.walks(gone, event.at)]
@@ -90,6 +100,7 @@ def _left(state: State, event: e.AgentLeft) -> None:
         room = state.rooms[agent.room_id]
         place = room.agents.index(agent.id)
         room.agents.remove(agent.id)
+        room.mentioned = [other for other in room.mentioned if other != agent.id]
         room.current_index -= place < room.current_index
         room.current_index = room.current_index % len(room.agents) if room.agents else 0
         room.heard.pop(agent.id, None)
@@ -132,10 +143,13 @@ def _turn(
             state.asks[event.ask_id] = Ask(
                 id=event.ask_id, agent_id=agent.id, room_id=room.id, turn=event.turn, heard=event.heard,
                 give_up_at=event.at + room.settings.max_wait_time, instruction=event.instruction,
+                mentioned=event.mentioned,
             )  # fmt: skip
             agent.ask_id = event.ask_id
-            room.current_index = room.agents.index(agent.id)
+            if not event.mentioned:
+                room.current_index = room.agents.index(agent.id)
             if room.auto is not None:
+                room.auto.hops = room.auto.hops + 1 if event.mentioned else 0
                 room.auto.wave.append(event.ask_id)
                 room.auto.next_at = None
         case e.TurnRestarted():
@@ -163,7 +177,10 @@ def _turn_ended(state: State, event: e.TurnEnded) -> None:
         kept = {message.id for message in room.messages}
         had = [*room.heard.get(agent.id, []), *ask.heard]
         room.heard[agent.id] = [message for message in had if message in kept]
-        room.current_index = (room.agents.index(agent.id) + 1) % len(room.agents)
+        if ask.mentioned:
+            room.mentioned = [other for other in room.mentioned if other != agent.id]
+        else:
+            room.current_index = (room.agents.index(agent.id) + 1) % len(room.agents)
         room.skip_count[agent.id] = room.skip_count.get(agent.id, 0) + 1 if event.outcome == "skipped" else 0
     if room.auto is not None and event.ask_id in room.auto.wave:
         auto = room.auto
@@ -193,10 +210,12 @@ def _room(state: State, event: e.RoomUpdated) -> None:
     for agent_id in event.agents:
         state.agents[agent_id].room_id = room.id
     room.agents = list(event.agents)
-    room.current_index = event.current_index
-    room.settings = event.settings
+    room.current_index, room.mentioned = event.current_index, list(event.mentioned)
     if room.auto is not None:
         room.auto.next_at = event.next_response_at
+        room.auto.pattern = event.settings.interaction_pattern
+        room.auto.ends_at += (event.settings.max_duration_ms - room.settings.max_duration_ms) / 1000
+    room.settings = event.settings
 
 
 def _auto(

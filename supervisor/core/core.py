@@ -25,6 +25,7 @@ from .office.default import TEXT as DEFAULT_PLAN
 from .office.moves import Moves
 from .office.patterns import PATTERNS
 from .rooms import speech
+from .rooms.moderating import Moderating
 from .rooms.turns import Turns
 from .state import Agent, Room, State
 
@@ -79,7 +80,7 @@ class Decision(NamedTuple):
     agent_id: str | None = None
 
 
-class Core(Turns, Moves):
+class Core(Turns, Moderating, Moves):
     """Agents, tasks, rooms and the office, in one order."""
 
     def __init__(self, rules: Rules, state: State | None = None) -> None:
@@ -140,6 +141,12 @@ class Core(Turns, Moves):
                 self._resume(self._running(given.roomId))
             case inputs.RetryTurn():
                 self._resume(self._running(given.room_id))
+            case inputs.SetParticipation():
+                self._set_participation(self._agent(given.agent_id), given.participating)
+            case inputs.SetOrder():
+                self._set_order(self._room(given.room_id), given.agents)
+            case inputs.UpdateSettings():
+                self._update_settings(self._room(given.room_id), given)
             case inputs.CancelRateLimitWait():
                 self._cancel_wait(self._running(given.room_id))
             case inputs.ToolSeen() if given.agent_id in self.state.agents:

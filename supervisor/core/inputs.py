@@ -64,6 +64,30 @@ class CancelRateLimitWait(Command, frozen=True, kw_only=True, tag="cancel_rate_l
     room_id: str | None = None
 
 
+class SetParticipation(Command, frozen=True, kw_only=True, tag="set_participation"):
+    agent_id: str
+    participating: bool
+
+
+class SetOrder(Command, frozen=True, kw_only=True, tag="set_order"):
+    agents: list[str]
+    room_id: str | None = None
+
+
+class UpdateSettings(Command, frozen=True, kw_only=True, tag="update_settings"):
+    """Any subset; what is left out stays as it is."""
+
+    room_id: str | None = None
+    keyword: str | None = None
+    max_duration_ms: Number | None = None
+    max_messages: Number | None = None
+    min_turns: Number | None = None
+    max_tokens: Number | None = None
+    response_delay: float | None = None
+    max_wait_time: float | None = None
+    interaction_pattern: str | None = None
+
+
 class MoveAgent(Command, frozen=True, kw_only=True, tag="move_agent"):
     agent_id: str
     position: Position
@@ -104,7 +128,7 @@ class GetTranscriptLine(Command, frozen=True, kw_only=True, tag="get_transcript_
 
 Decided = (
     SpawnAgent | TerminateAgent | StartAutoMode | StopAutoMode | ResumeAutoMode | RetryTurn | CancelRateLimitWait
-    | MoveAgent | AssignTask | CompleteTask | CreateRoom | CloseRoom
+    | SetParticipation | SetOrder | UpdateSettings | MoveAgent | AssignTask | CompleteTask | CreateRoom | CloseRoom
 )  # fmt: skip
 """Commands that the core decides about."""
 Asked = GetAgentState | GetHistory | GetTranscriptLine

@@ -67,6 +67,7 @@ class Ask(msgspec.Struct, kw_only=True):
     give_up_at: float
     instruction: str = ""
     """A fingerprint of the instruction that its prompt begins with; the session holds it once it was answered."""
+    mentioned: bool = False
     restarted: bool = False
     lines: list[str] = []
     """The lines of the transcript that were shown."""
@@ -84,6 +85,8 @@ class Auto(msgspec.Struct, kw_only=True):
     turns: int = 0
     messages: int = 0
     skips_in_a_row: int = 0
+    hops: int = 0
+    """How many turns in a row were taken by mention."""
     tokens: int = 0
     wave: list[str] = []
     """The open asks, in the order in which their answers are released."""
@@ -103,6 +106,8 @@ class Room(msgspec.Struct, kw_only=True):
     agents: list[str] = []
     current_index: int = 0
     skip_count: dict[str, int] = {}
+    mentioned: list[str] = []
+    """Who was addressed by name and has not answered yet."""
     messages: list[Message] = []
     heard: dict[str, list[str]] = {}
     """Which of the messages in memory each agent has had."""

@@ -499,7 +499,8 @@ class Machine(RuleBasedStateMachine):
     def time_passes(self, after: float) -> None:
         self.tell(inputs.Due(), after)
 
-    @rule(text=st.sampled_from(["yes", "no", "SKIP", f"done {KEYWORD}", KEYWORD, "", f"{KEYWORD[:5]} half"]),
+    @rule(text=st.sampled_from(["yes", "no", "@Ben and @Cat", "@Ann?", "SKIP", f"done {KEYWORD}", KEYWORD, "",
+                                f"{KEYWORD[:5]} half"]),
           pick=st.integers(0, 2), status=st.sampled_from(["answered", "answered", "answered", "failed", "interrupted",
                                                          "exited"]),
           kind=st.sampled_from(["unknown", "rate_limit", "context"]))  # fmt: skip
@@ -525,6 +526,19 @@ class Machine(RuleBasedStateMachine):
             "task": inputs.AssignTask(agent_id=agent, task_name="t"),
             "usage": inputs.UsageSeen(agent_id=agent, input_tokens=5, output_tokens=5, context_tokens=number * 150),
         }[what])  # fmt: skip
+
+    @rule(number=st.integers(1, 6), takes_part=st.booleans())
+    def participation(self, number: int, takes_part: bool) -> None:
+        self.tell(inputs.SetParticipation(agent_id=f"agent_{number:03d}", participating=takes_part))
+
+    @rule(data=st.data())
+    def order_and_settings(self, data: st.DataObject) -> None:
+        for room in self.office.core.state.rooms.values():
+            self.tell(inputs.SetOrder(room_id=room.id, agents=data.draw(st.permutations(room.agents))))
+            self.tell(inputs.UpdateSettings(
+                room_id=room.id, max_duration_ms=data.draw(st.integers(100, 90_000)),
+                response_delay=data.draw(st.sampled_from([0.0, 3.0])), max_messages=data.draw(st.integers(0, 9)),
+            ))  # fmt: skip
 
     @rule(name=st.sampled_from(["Ann", "Dan", "Eli"]))
     def spawn(self, name: str) -> None:
@@ -555,6 +569,15 @@ class Machine(RuleBasedStateMachine):
             assert agent.ask_id is not None or agent.state == "idle"
         for room in state.rooms.values():
             assert set(room.auto.wave if room.auto else []) == {a.id for a in state.asks.values()}
+
+    @invariant()
+    def nobody_who_is_paused_is_asked(self) -> None:
+        taking_part: dict[str, bool] = {}
+        for event in self.office.events:
+            if isinstance(event, e.ParticipationChanged):
+                taking_part[event.agent_id] = event.participating
+            if isinstance(event, e.TurnStarted):
+                assert taking_part.get(event.agent_id, True)
 
     @invariant()
     def every_auto_mode_has_an_end_in_sight(self) -> None:

@@ -15,9 +15,10 @@ from supervisor import events as e
 from supervisor.core import effects, inputs
 from supervisor.errors import Refused
 
-from . import prompts, speech, topics
+from . import mentions, prompts, speech, topics
 from .endings import AllSkipped, ContextFull, Elapsed, Ending, Keyword, Messages, Spent, View
 from .prompts import Person
+from .settings import problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +32,8 @@ RATE_LIMIT_SECONDS = 60.0
 """How long to wait where a rate limit does not say when it ends."""
 RETRY_SECONDS = 1.0
 LONGEST_TOPIC = 4000
+MOST_HOPS = 6
+"""How many turns in a row may be taken by mention before the order has its way again."""
 
 
 class Turns:
@@ -168,7 +171,7 @@ class Turns:
         if auto.paused is None:
             raise Refused("invalid_state", f"{room.name} is not paused.")
         left = auto.ends_at - auto.paused_at
-        again = auto.attempt + (auto.paused != "suspended")
+        again = auto.attempt + (auto.paused not in ("suspended", "nobody"))
         self._emit(e.AutoModeResumed(roomId=room.id, endsAt=self.now + left, attempt=again))
         self._ask_next(room)
 
@@ -238,22 +241,27 @@ class Turns:
     # -- asking ---------------------------------------------------------------------------------------------------
 
     def _ask_next(self, room: Room) -> None:
+        """Those who were addressed by name, all at once; else who is next in the order."""
+        called = [self.state.agents[agent_id] for agent_id in room.agents if agent_id in room.mentioned]
+        called = [agent for agent in called if agent.participating and agent.ask_id is None]
         due = self._due_agent(room)
-        if due is None:
-            self._end(room, "error", "supervisor", "there is nobody to ask")
-        else:
+        if called:
+            self._ask_wave(room, called, mentioned=True)
+        elif due is not None:
             self._ask_wave(room, [due])
+        else:
+            self._pause(room, "nobody", None, "everybody is paused")
 
     def _due_agent(self, room: Room) -> Agent | None:
         order = room.agents[room.current_index :] + room.agents[: room.current_index]
         return next((a for i in order if (a := self.state.agents[i]).participating and a.ask_id is None), None)
 
-    def _ask_wave(self, room: Room, due: list[Agent]) -> None:
+    def _ask_wave(self, room: Room, due: list[Agent], *, mentioned: bool = False) -> None:
         for agent in due:
-            self._ask(room, agent)
+            self._ask(room, agent, mentioned=mentioned)
         self._update(room)
 
-    def _ask(self, room: Room, agent: Agent) -> None:
+    def _ask(self, room: Room, agent: Agent, *, mentioned: bool = False) -> None:
         auto = room.auto
         assert auto is not None
         ask_id = self.new_id("ask", self.state.ask_count + 1)
@@ -275,6 +283,7 @@ class Turns:
         self._emit(e.TurnStarted(
             agent_id=agent.id, room_id=room.id, turn=auto.turns + len(auto.wave) + 1, ask_id=ask_id,
             heard=[*([] if known else topic), *(m.id for m in unheard)], instruction="" if known else print_of,
+            mentioned=mentioned,
         ))  # fmt: skip
         self._enter(agent, "listening")
         self._emit(e.AgentAcknowledged(agent_id=agent.id, sender=unheard[-1].author if unheard else e.TOPIC))
@@ -289,16 +298,17 @@ class Turns:
 
     def _update(
         self, room: Room, *, settings: e.Settings | None = None, members: list[str] | None = None,
-        next_at: float | None = None,
+        next_at: float | None = None, called: list[str] | None = None, index: int | None = None,
     ) -> None:  # fmt: skip
         auto = room.auto
         waiting = [self.state.asks[ask_id].agent_id for ask_id in auto.wave] if auto else []
         agents = room.agents if members is None else members
         self._emit(e.RoomUpdated(
             room_id=room.id, mode="auto" if auto else "manual", agents=list(agents),
-            current_index=min(room.current_index, max(0, len(agents) - 1)),
+            current_index=min(room.current_index if index is None else index, max(0, len(agents) - 1)),
             waiting_for_response=waiting[0] if waiting else None, waiting_count=len(waiting),
             skip_count=dict(room.skip_count), next_response_at=next_at, settings=settings or room.settings,
+            mentioned=list(room.mentioned if called is None else called),
         ))  # fmt: skip
 
     # -- answers --------------------------------------------------------------------------------------------------
@@ -398,6 +408,7 @@ class Turns:
     def _take(self, room: Room, ask: Ask, answer: e.Answer, signal: str, ms: int) -> None:
         agent, auto = self.state.agents[ask.agent_id], room.auto
         assert auto is not None
+        called: list[str] = []
         if answer.text:
             if agent.state != "speaking":
                 self._enter(agent, "speaking")
@@ -410,10 +421,13 @@ class Turns:
             self._emit(e.AgentSpoke(
                 agent_id=agent.id, content=answer.text, recipients=recipients, room_id=room.id
             ))  # fmt: skip
+            called = self._called(room, answer.text, agent.id)
         elif answer.skips:
             why = f": {answer.reason}" if answer.reason else ""
             self._say(room, "system", f"{agent.name} | {agent.role} skipped their turn{why}")
         self._turn_ended(ask, "skipped" if answer.skips else "answered", signal, ms)
+        if called and auto.hops < MOST_HOPS:
+            self._update(room, called=[i for i in room.agents if i in called or i in room.mentioned])
         if answer.ends and not self.heeds_keyword(room, auto.turns):
             minimum = room.settings.min_turns
             self._emit(e.KeywordIgnored(roomId=room.id, agentId=agent.id, turn=auto.turns, minTurns=minimum))
@@ -421,6 +435,13 @@ class Turns:
             if reason == "context_limit":
                 self._say(room, "error", "Conversation approaching model context limit")
             self._end(room, reason, agent.id)
+
+    def _called(self, room: Room, text: str, author: str) -> list[str]:
+        """Whom somebody has addressed, of those who take part (D6)."""
+        people = {i: agent.name for i in room.agents if (agent := self.state.agents[i]).participating}
+        return mentions.find(text, people, author)
+
+    # -- what ends it ---------------------------------------------------------------------------------------------
 
     def heeds_keyword(self, room: Room, turns: int) -> bool:
         """Whether the keyword, said in this turn, ends it (A10)."""
@@ -452,20 +473,3 @@ class Turns:
             participants=sum(agent.participating for agent in members), tokens=auto.tokens,
             context_share=max((a.context_tokens / a.context_max for a in members if a.context_max), default=0.0),
         )  # fmt: skip
-
-
-def problem_of(settings: e.Settings, patterns: tuple[str, ...]) -> str:
-    """What is wrong with settings, in words; nothing if they are fine."""
-    if not settings.keyword.strip() or len(settings.keyword) > 100:
-        return "The keyword is empty or too long: give a word that nobody says by accident."
-    if not 100 <= settings.max_duration_ms <= 7 * 24 * 3600 * 1000:
-        return "The duration has to lie between 0.1 seconds and a week."
-    if min(settings.max_messages, settings.min_turns, settings.max_tokens) < 0:
-        return "Limits cannot be negative; 0 means none."
-    if not 0 <= settings.response_delay <= 30:
-        return "The response delay has to lie between 0 and 30 seconds."
-    if not 1 <= settings.max_wait_time <= 24 * 3600:
-        return "The longest wait has to lie between 1 second and a day."
-    if settings.interaction_pattern not in patterns:
-        return f"There is no pattern {settings.interaction_pattern!r}; choose one of {', '.join(patterns)}."
-    return ""
