@@ -104,6 +104,11 @@ export function applied(state, event, now = event.at) {
         agent.failed = event.outcome === "failed" ? event.detail || "failed" : "";
         if (agent.said?.id === event.ask_id) agent.said.over = true;
       }
+      if (room && !room.auto) {
+        room.failed = (room.failed ?? []).filter((/** @type {string} */ id) => id !== event.agent_id);
+        if (event.outcome === "failed") room.failed.push(event.agent_id);
+        else room.due = (room.due ?? []).filter((/** @type {string} */ id) => id !== event.agent_id);
+      }
       if (room?.waiting_for_response === event.agent_id) room.waiting_for_response = null;
       if (room?.auto && (event.outcome === "answered" || event.outcome === "skipped")) room.auto.turns += 1;
       break;
@@ -117,16 +122,33 @@ export function applied(state, event, now = event.at) {
         }
       }
       break;
+    case "message_updated":
+      if (room) room.messages = room.messages.map((/** @type {any} */ one) => (one.id === event.message.id ? { ...one, ...event.message } : one));
+      break;
+    case "pending_added":
+      if (room) {
+        room.pending.push(event.message);
+        const author = state.agents.get(event.message.author);
+        if (author?.said && now - event.at < FRESH) Object.assign(author.said, { text: event.message.content, over: true, messageId: event.message.id });
+      }
+      break;
+    case "pending_resolved":
+      if (room) {
+        const done = new Set([...event.accepted, ...event.dismissed]);
+        room.pending = room.pending.filter((/** @type {any} */ one) => !done.has(one.id));
+      }
+      break;
     case "room_created":
-      state.rooms.set(event.room_id, { room_id: event.room_id, name: event.name, agents: [], messages: [], auto: null,
-        mode: "manual", settings: { ...state.options?.settings, ...event.settings }, end: null });
+      state.rooms.set(event.room_id, { room_id: event.room_id, name: event.name, agents: [], messages: [], pending: [], due: [], failed: [],
+        auto: null, mode: "manual", settings: { ...state.options?.settings, ...event.settings }, end: null });
       break;
     case "room_closed":
       state.rooms.delete(event.room_id);
       break;
     case "room_updated":
       if (room) Object.assign(room, { mode: event.mode, agents: event.agents, current_index: event.current_index,
-        waiting_for_response: event.waiting_for_response, next_response_at: event.next_response_at,
+        waiting_for_response: event.waiting_for_response, next_response_at: event.next_response_at, due: event.due,
+        mentioned: event.mentioned,
         settings: { ...state.options?.settings, ...event.settings } });
       for (const id of event.agents) if (state.agents.has(id)) state.agents.get(id).room_id = event.room_id;
       break;
@@ -156,6 +178,7 @@ export function applied(state, event, now = event.at) {
       }
       break;
     case "agent_speech":
+    case "agent_session":
     case "agent_acknowledged":
     case "answer_held":
     case "keywordIgnored":

@@ -37,6 +37,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     response_delay: float = 2.0
     max_wait_time: float = 120.0
     interaction_pattern: str = "walk-to-agent"
+    barge_in: bool = False
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -189,6 +190,8 @@ class TurnStarted(Event, frozen=True, kw_only=True, tag="turn_started"):
     """The messages that the prompt holds."""
     instruction: str = ""
     """A fingerprint of the instruction that the prompt begins with, where it has one."""
+    manual: bool = False
+    """Its answer waits for a person to take it."""
     mentioned: bool = False
     """It was addressed by name and goes before its turn; the order goes on afterwards as if it had not."""
 
@@ -271,10 +274,41 @@ class AutoModeEnded(Event, frozen=True, kw_only=True, tag="autoModeEnded"):
     durationMs: int
     endedBy: str
     detail: str = ""
+    kept: list[str] = []
+    """The asks that go on in manual mode."""
 
 
 class MessageAdded(Event, frozen=True, kw_only=True, tag="message_added"):
     message: Message
+
+
+class MessageUpdated(Event, frozen=True, kw_only=True, tag="message_updated"):
+    """A message counts for prompts from now on, or no longer (D4)."""
+
+    message: Message
+
+
+class PendingAdded(Event, frozen=True, kw_only=True, tag="pending_added"):
+    """An answer that waits for a person to take it or not (D3)."""
+
+    message: Message
+
+
+class PendingResolved(Event, frozen=True, kw_only=True, tag="pending_resolved"):
+    """Those that were taken stand in the room as active messages, the others as inactive ones."""
+
+    room_id: str
+    accepted: list[str]
+    dismissed: list[str]
+
+
+class SessionRenewed(Event, frozen=True, kw_only=True, tag="agent_session"):
+    """An agent begins anew: its session held something that does not count any more, or lacked something that does."""
+
+    agent_id: str
+    session_id: str
+    reason: str
+    tokens: int
 
 
 class RoomCreated(Event, frozen=True, kw_only=True, tag="room_created"):
@@ -299,6 +333,8 @@ class RoomUpdated(Event, frozen=True, kw_only=True, tag="room_updated"):
     settings: Settings
     mentioned: list[str] = []
     """Who was addressed by name and answers next."""
+    due: list[str] = []
+    """Who owes the person an answer, in manual mode."""
 
 
 class ContextWarning(Event, frozen=True, kw_only=True, tag="context_warning"):
@@ -321,7 +357,8 @@ AnyEvent = (
     AgentJoined | AgentLeft | AgentStateChanged | ParticipationChanged | AgentAcknowledged | AgentMoved
     | OfficeFurnished | AgentMessage | AgentSpoke | ToolUsed | UsageReported | TurnStarted | TurnRestarted
     | TurnEnded | AnswerHeld | AutoModeStarted | AutoModePaused | AutoModeResumed | KeywordIgnored | AutoModeEnded
-    | MessageAdded | RoomCreated | RoomClosed | RoomUpdated | ContextWarning | RateLimited | TaskUpdated
+    | MessageAdded | MessageUpdated | PendingAdded | PendingResolved | SessionRenewed | RoomCreated | RoomClosed
+    | RoomUpdated | ContextWarning | RateLimited | TaskUpdated
 )  # fmt: skip
 
 

@@ -40,6 +40,18 @@ def apply(state: State, event: e.AnyEvent) -> None:
             _turn(state, event)
         case e.MessageAdded():
             _message(state, event.message)
+        case e.MessageUpdated():
+            room = state.rooms[event.message.room_id]
+            room.messages = [event.message if m.id == event.message.id else m for m in room.messages]
+        case e.PendingAdded():
+            state.message_count += 1
+            state.rooms[event.message.room_id].pending.append(event.message)
+        case e.PendingResolved():
+            room = state.rooms[event.room_id]
+            done = {*event.accepted, *event.dismissed}
+            room.pending = [message for message in room.pending if message.id not in done]
+        case e.SessionRenewed():
+            _renewed(state, event)
         case e.RoomCreated():
             state.room_count += 1
             state.rooms[event.room_id] = Room(id=event.room_id, name=event.name, settings=event.settings)
@@ -82,12 +94,23 @@ def _furnished(state: State, event: e.OfficeFurnished) -> None:
         agent.path, agent.walk_started, agent.errand = [agent.position], event.at, "seat"
 
 
+def _renewed(state: State, event: e.SessionRenewed) -> None:
+    agent = state.agents[event.agent_id]
+    agent.session_id, agent.instruction, agent.forgotten = event.session_id, "", state.message_count
+    agent.renewals += 1
+    agent.context_tokens, agent.warned = 0, False
+    if agent.room_id in state.rooms:
+        state.rooms[agent.room_id].heard.pop(agent.id, None)
+
+
 def _participation(state: State, event: e.ParticipationChanged) -> None:
     agent = state.agents[event.agent_id]
     agent.participating = event.participating
     room = state.rooms.get(agent.room_id or "")
-    if room is not None and agent.id in room.mentioned:
-        room.mentioned.remove(agent.id)
+    if room is not None:
+        for listed in (room.mentioned, room.due):
+            if agent.id in listed:
+                listed.remove(agent.id)
 
 
 def _left(state: State, event: e.AgentLeft) -> None:
@@ -101,6 +124,8 @@ def _left(state: State, event: e.AgentLeft) -> None:
         place = room.agents.index(agent.id)
         room.agents.remove(agent.id)
         room.mentioned = [other for other in room.mentioned if other != agent.id]
+        room.due = [other for other in room.due if other != agent.id]
+        room.failed = [other for other in room.failed if other != agent.id]
         room.current_index -= place < room.current_index
         room.current_index = room.current_index % len(room.agents) if room.agents else 0
         room.heard.pop(agent.id, None)
@@ -143,9 +168,12 @@ def _turn(
             state.asks[event.ask_id] = Ask(
                 id=event.ask_id, agent_id=agent.id, room_id=room.id, turn=event.turn, heard=event.heard,
                 give_up_at=event.at + room.settings.max_wait_time, instruction=event.instruction,
-                mentioned=event.mentioned,
+                mentioned=event.mentioned, manual=event.manual,
             )  # fmt: skip
             agent.ask_id = event.ask_id
+            room.failed = [other for other in room.failed if other != agent.id]
+            if event.manual:
+                return
             if not event.mentioned:
                 room.current_index = room.agents.index(agent.id)
             if room.auto is not None:
@@ -177,11 +205,16 @@ def _turn_ended(state: State, event: e.TurnEnded) -> None:
         kept = {message.id for message in room.messages}
         had = [*room.heard.get(agent.id, []), *ask.heard]
         room.heard[agent.id] = [message for message in had if message in kept]
-        if ask.mentioned:
+        if ask.manual:
+            _owes(room, agent)
+        elif ask.mentioned:
             room.mentioned = [other for other in room.mentioned if other != agent.id]
         else:
             room.current_index = (room.agents.index(agent.id) + 1) % len(room.agents)
         room.skip_count[agent.id] = room.skip_count.get(agent.id, 0) + 1 if event.outcome == "skipped" else 0
+    elif ask.manual and event.outcome == "failed":
+        room.due = [other for other in room.due if other != agent.id]
+        room.failed.append(agent.id)
     if room.auto is not None and event.ask_id in room.auto.wave:
         auto = room.auto
         auto.wave.remove(event.ask_id)
@@ -192,8 +225,19 @@ def _turn_ended(state: State, event: e.TurnEnded) -> None:
             auto.skips_in_a_row = auto.skips_in_a_row + 1 if event.outcome == "skipped" else 0
 
 
+def _owes(room: Room, agent: Agent) -> None:
+    """Somebody has answered, and owes another answer only where the person has said something since."""
+    had = set(room.heard.get(agent.id, []))
+    if not any(m.type == "user" and m.author == e.PERSON and m.active and m.id not in had for m in room.messages):
+        room.due = [other for other in room.due if other != agent.id]
+
+
+def number_of(message: e.Message) -> int:
+    return int(message.id.removeprefix("msg_"))
+
+
 def _message(state: State, message: e.Message) -> None:
-    state.message_count += 1
+    state.message_count = max(state.message_count, number_of(message))  # one that was pending has its number already
     room = state.rooms[message.room_id]
     room.messages.append(message)
     if len(room.messages) > KEPT_MESSAGES:
@@ -210,7 +254,7 @@ def _room(state: State, event: e.RoomUpdated) -> None:
     for agent_id in event.agents:
         state.agents[agent_id].room_id = room.id
     room.agents = list(event.agents)
-    room.current_index, room.mentioned = event.current_index, list(event.mentioned)
+    room.current_index, room.mentioned, room.due = event.current_index, list(event.mentioned), list(event.due)
     if room.auto is not None:
         room.auto.next_at = event.next_response_at
         room.auto.pattern = event.settings.interaction_pattern
@@ -226,6 +270,7 @@ def _auto(
         case e.AutoModeStarted():
             room.end = None
             room.skip_count = {}
+            room.topic, room.due, room.failed = event.topic, [], []
             room.auto = Auto(
                 topic=event.topic, started_at=event.at, ends_at=event.endsAt, pattern=event.interactionPattern,
                 unattended=event.unattended,
@@ -244,6 +289,8 @@ def _auto(
             for ask_id in auto.wave:
                 state.asks[ask_id].give_up_at = event.at + room.settings.max_wait_time
         case e.AutoModeEnded():
+            for ask_id in event.kept:
+                state.asks[ask_id].manual = True
             room.auto = None
             room.end = event
 

@@ -25,6 +25,7 @@ from .office.default import TEXT as DEFAULT_PLAN
 from .office.moves import Moves
 from .office.patterns import PATTERNS
 from .rooms import speech
+from .rooms.manual import Manual
 from .rooms.moderating import Moderating
 from .rooms.turns import Turns
 from .state import Agent, Room, State
@@ -40,7 +41,7 @@ CAST = (
 """Who comes when a room needs somebody."""
 
 
-COMPOUND = (inputs.StartRoom, inputs.StartAutoMode)
+COMPOUND = (inputs.StartRoom, inputs.StartAutoMode, inputs.SetMode)
 """Inputs that take several steps, each of which may be refused."""
 
 
@@ -80,7 +81,7 @@ class Decision(NamedTuple):
     agent_id: str | None = None
 
 
-class Core(Turns, Moderating, Moves):
+class Core(Turns, Manual, Moderating, Moves):
     """Agents, tasks, rooms and the office, in one order."""
 
     def __init__(self, rules: Rules, state: State | None = None) -> None:
@@ -140,7 +141,19 @@ class Core(Turns, Moderating, Moves):
             case inputs.ResumeAutoMode():
                 self._resume(self._running(given.roomId))
             case inputs.RetryTurn():
-                self._resume(self._running(given.room_id))
+                room = self._room(given.room_id)
+                if room.auto is None and room.failed:
+                    self._retry_manual(room)
+                else:
+                    self._resume(self._running(given.room_id))
+            case inputs.UserMessage():
+                self._user_message(self._room(given.room_id), given.content)
+            case inputs.ResolvePending():
+                self._resolve(self._room(given.room_id), given.accept, given.dismiss)
+            case inputs.SetMessageActive():
+                self._set_active(given.message_id, given.active)
+            case inputs.SetMode():
+                self._set_mode(self._room(given.room_id), given.mode)
             case inputs.SetParticipation():
                 self._set_participation(self._agent(given.agent_id), given.participating)
             case inputs.SetOrder():
@@ -168,6 +181,8 @@ class Core(Turns, Moderating, Moves):
             case inputs.Suspend():
                 for room in self._autos():
                     self._pause(room, "suspended", None, "")
+                for ask in self._manual_asks():
+                    self._drop(ask, "interrupted", "suspended")
             case inputs.Wake():
                 self._wake(given)
             case _:
@@ -364,3 +379,8 @@ class Core(Turns, Moderating, Moves):
                 self._enter(agent, "idle")
         for room in self._autos():
             self._wake_room(room, given.answered)
+        for ask in self._manual_asks():
+            if ask.id not in given.answered:
+                self._do(effects.AskAgain(ask_id=ask.id, agent_id=ask.agent_id))
+        for room in self.state.rooms.values():
+            self._ask_due(room)

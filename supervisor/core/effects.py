@@ -19,6 +19,12 @@ class Stop(Effect, frozen=True, kw_only=True):
     agent_id: str
 
 
+class Renew(Effect, frozen=True, kw_only=True):
+    """End an agent's CLI and bring it up again with a fresh session."""
+
+    agent_id: str
+
+
 class Ask(Effect, frozen=True, kw_only=True):
     """Put a prompt to an agent; the ledger has it before it is written."""
 
@@ -39,4 +45,4 @@ class Interrupt(Effect, frozen=True, kw_only=True):
     agent_id: str
 
 
-AnyEffect = Spawn | Stop | Ask | AskAgain | Interrupt
+AnyEffect = Spawn | Stop | Renew | Ask | AskAgain | Interrupt

@@ -64,6 +64,27 @@ class CancelRateLimitWait(Command, frozen=True, kw_only=True, tag="cancel_rate_l
     room_id: str | None = None
 
 
+class UserMessage(Command, frozen=True, kw_only=True, tag="user_message"):
+    content: str
+    room_id: str | None = None
+
+
+class ResolvePending(Command, frozen=True, kw_only=True, tag="resolve_pending"):
+    room_id: str | None = None
+    accept: list[str] = []
+    dismiss: list[str] = []
+
+
+class SetMessageActive(Command, frozen=True, kw_only=True, tag="set_message_active"):
+    message_id: Id
+    active: bool
+
+
+class SetMode(Command, frozen=True, kw_only=True, tag="set_mode"):
+    mode: Literal["auto", "manual"]
+    room_id: str | None = None
+
+
 class SetParticipation(Command, frozen=True, kw_only=True, tag="set_participation"):
     agent_id: str
     participating: bool
@@ -86,6 +107,7 @@ class UpdateSettings(Command, frozen=True, kw_only=True, tag="update_settings"):
     response_delay: float | None = None
     max_wait_time: float | None = None
     interaction_pattern: str | None = None
+    barge_in: bool | None = None
 
 
 class MoveAgent(Command, frozen=True, kw_only=True, tag="move_agent"):
@@ -128,7 +150,8 @@ class GetTranscriptLine(Command, frozen=True, kw_only=True, tag="get_transcript_
 
 Decided = (
     SpawnAgent | TerminateAgent | StartAutoMode | StopAutoMode | ResumeAutoMode | RetryTurn | CancelRateLimitWait
-    | SetParticipation | SetOrder | UpdateSettings | MoveAgent | AssignTask | CompleteTask | CreateRoom | CloseRoom
+    | UserMessage | ResolvePending | SetMessageActive | SetMode | SetParticipation | SetOrder | UpdateSettings
+    | MoveAgent | AssignTask | CompleteTask | CreateRoom | CloseRoom
 )  # fmt: skip
 """Commands that the core decides about."""
 Asked = GetAgentState | GetHistory | GetTranscriptLine

@@ -54,6 +54,9 @@ class Agent(msgspec.Struct, kw_only=True):
     instruction: str = ""
     """A fingerprint of the instruction that its session holds."""
     last_message: str = ""
+    renewals: int = 0
+    forgotten: int = 0
+    """The number of the last message before its session began anew; its own ones up to there it has to be told."""
 
 
 class Ask(msgspec.Struct, kw_only=True):
@@ -67,6 +70,7 @@ class Ask(msgspec.Struct, kw_only=True):
     give_up_at: float
     instruction: str = ""
     """A fingerprint of the instruction that its prompt begins with; the session holds it once it was answered."""
+    manual: bool = False
     mentioned: bool = False
     restarted: bool = False
     lines: list[str] = []
@@ -109,6 +113,13 @@ class Room(msgspec.Struct, kw_only=True):
     mentioned: list[str] = []
     """Who was addressed by name and has not answered yet."""
     messages: list[Message] = []
+    pending: list[Message] = []
+    """Answers that wait for a person to take them, in the order of their arrival."""
+    due: list[str] = []
+    """Who owes the person an answer, in manual mode."""
+    failed: list[str] = []
+    """Who could not answer, in manual mode."""
+    topic: str = ""
     heard: dict[str, list[str]] = {}
     """Which of the messages in memory each agent has had."""
     auto: Auto | None = None

@@ -54,12 +54,14 @@ def agent(state: State, one: Agent, now: float) -> dict[str, Any]:
 
 def room(state: State, one: Room) -> dict[str, Any]:
     auto = one.auto
-    waiting = [state.asks[ask_id].agent_id for ask_id in auto.wave] if auto else []
+    waiting = [ask.agent_id for ask in state.asks.values() if ask.room_id == one.id]
     return {
         "room_id": one.id, "name": one.name, "mode": "auto" if auto else "manual", "agents": one.agents,
         "current_index": one.current_index, "waiting_for_response": waiting[0] if waiting else None,
         "waiting_count": len(waiting), "skip_count": one.skip_count,
-        "next_response_at": auto.next_at if auto else None, "settings": full(one.settings), "pending": [],
+        "next_response_at": auto.next_at if auto else None, "settings": full(one.settings),
+        "pending": msgspec.to_builtins(one.pending),
+        "mentioned": one.mentioned, "due": one.due, "failed": one.failed, "topic": one.topic,
         "end": msgspec.to_builtins(one.end), "messages": msgspec.to_builtins(one.messages[-SHOWN_MESSAGES:]),
         "auto": {
             "topic": auto.topic, "startedAt": auto.started_at, "endsAt": auto.ends_at, "turns": auto.turns,

@@ -131,8 +131,8 @@ class Store:
         ended = [(event.outcome, event.at, event.ask_id) for event in batch.events if isinstance(event, e.TurnEnded)]
         many("UPDATE prompts SET status = ?, ended_at = ? WHERE ask_id = ?", ended)
         many("INSERT OR REPLACE INTO tails VALUES (?, ?, ?, ?)", batch.tails)
-        many("INSERT OR REPLACE INTO processes VALUES (?, ?, ?)", [(p.agent_id, p.pid, p.born) for p in batch.started])
         many("DELETE FROM processes WHERE agent_id = ?", [(agent,) for agent in batch.ended])
+        many("INSERT OR REPLACE INTO processes VALUES (?, ?, ?)", [(p.agent_id, p.pid, p.born) for p in batch.started])
         many("INSERT OR IGNORE INTO requests VALUES (?, ?, ?, ?)", [(*row, batch.at) for row in batch.answers])
         if batch.snapshot:
             seq = msgspec.json.decode(batch.snapshot, type=State).seq
@@ -219,6 +219,10 @@ def _message(event: e.MessageAdded) -> Projection:
     return "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [row]
 
 
+def _toggled(event: e.MessageUpdated) -> Projection:
+    return "UPDATE messages SET active = ? WHERE id = ?", [(event.message.active, event.message.id)]
+
+
 def _spoken(event: e.AgentSpoke) -> Projection:
     statement = "INSERT INTO agent_conversations (agent_id, timestamp, sender, content, recipient) VALUES (?,?,?,?,?)"
     return statement, [(event.agent_id, event.at, event.agent_id, event.content, ",".join(event.recipients))]
@@ -254,6 +258,7 @@ def _room_closed(event: e.RoomClosed) -> Projection:
 
 PROJECTIONS: dict[type, Callable[[Any], Projection]] = {
     e.MessageAdded: _message,
+    e.MessageUpdated: _toggled,
     e.AgentSpoke: _spoken,
     e.TurnStarted: _prompted,
     e.AgentStateChanged: _state,

@@ -527,6 +527,24 @@ class Machine(RuleBasedStateMachine):
             "usage": inputs.UsageSeen(agent_id=agent, input_tokens=5, output_tokens=5, context_tokens=number * 150),
         }[what])  # fmt: skip
 
+    @rule(which=st.sampled_from([
+        inputs.UserMessage(content="@Ben, so?"), inputs.SetMode(mode="manual"), inputs.SetMode(mode="auto"),
+        inputs.UpdateSettings(barge_in=True),
+    ]))  # fmt: skip
+    def a_person(self, which: Any) -> None:
+        self.tell(which)
+
+    @rule(take=st.booleans(), pick=st.integers(0, 3))
+    def resolve(self, take: bool, pick: int) -> None:
+        for room in self.office.core.state.rooms.values():
+            ids = [message.id for message in room.pending[pick:]]
+            accept, dismiss = (ids, []) if take else ([], ids)
+            self.tell(inputs.ResolvePending(room_id=room.id, accept=accept, dismiss=dismiss))
+
+    @rule(number=st.integers(1, 30), active=st.booleans())
+    def toggle(self, number: int, active: bool) -> None:
+        self.tell(inputs.SetMessageActive(message_id=f"msg_{number:06d}", active=active))
+
     @rule(number=st.integers(1, 6), takes_part=st.booleans())
     def participation(self, number: int, takes_part: bool) -> None:
         self.tell(inputs.SetParticipation(agent_id=f"agent_{number:03d}", participating=takes_part))
@@ -568,7 +586,18 @@ class Machine(RuleBasedStateMachine):
             assert (agent.ask_id in state.asks) == (agent.ask_id is not None)
             assert agent.ask_id is not None or agent.state == "idle"
         for room in state.rooms.values():
-            assert set(room.auto.wave if room.auto else []) == {a.id for a in state.asks.values()}
+            assert set(room.auto.wave if room.auto else []) == {a.id for a in state.asks.values() if not a.manual}
+
+    @invariant()
+    def no_message_is_lost_or_told_twice(self) -> None:
+        """Each stands once: in the room, or pending; and a prompt holds nothing that its session holds."""
+        told = [x.message.id for x in self.office.of(e.MessageAdded)]
+        assert len(told) == len(set(told))
+        for room in self.office.core.state.rooms.values():
+            waiting = {message.id for message in room.pending}
+            assert not waiting & set(told)
+            for had in room.heard.values():
+                assert len(had) == len(set(had))
 
     @invariant()
     def nobody_who_is_paused_is_asked(self) -> None:

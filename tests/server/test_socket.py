@@ -400,3 +400,58 @@ async def test_a_client_that_never_looks_at_events_can_go_on_asking(
         for number in range(10):
             await client.request({"type": "create_room", "name": f"room {number}"})
         assert client.events.statistics().current_buffer_used == 3
+
+
+async def test_in_manual_mode_eight_are_asked_and_stream_at_once(folder: Path) -> None:
+    """D3, D18: all eight prompts are written before the first answer ends, and all stream in between."""
+    arguments = ("--speed", "400", "--think", "0.5")
+    async with place(folder, *arguments) as here, here.client() as client:
+        await client.request({"type": "create_room", "name": "Eight"})
+        for number in range(8):
+            config = {"name": f"P{number}", "role": f"role {number}"}
+            await client.request({"type": "agent_spawn_request", "agent_config": config, "room_id": "room_001"})
+        await client.request(
+            {"type": "user_message", "content": "Should cities ban private cars?", "room_id": "room_001"}
+        )
+        written, streamed, answers, early = set(), set(), 0, 0
+        async for event in client.events:
+            if event["type"] == "agent_state_update" and event["state"] == "thinking":
+                written.add(event["agent_id"])
+            if event["type"] == "agent_text_delta":
+                streamed.add(event["agent_id"])
+            if event["type"] == "turn_ended":
+                early = early or len(written)
+                answers += 1
+                if answers == 8:
+                    break
+        assert early == 8
+        assert len(streamed) >= 6  # some may skip
+        async with here.client() as other:
+            (room,) = other.welcome["snapshot"]["rooms"]
+            ids = [message["id"] for message in room["pending"]]
+            assert ids
+            await other.request({"type": "resolve_pending", "accept": ids[:1], "dismiss": ids[1:]})
+        seen = await until(client, "pending_resolved")
+        added = [event["message"] for event in seen if event["type"] == "message_added"]
+        assert sorted(message["active"] for message in added) == [False] * (len(ids) - 1) + [True]
+
+
+async def test_an_agent_that_begins_anew_answers_out_of_a_fresh_session(folder: Path) -> None:
+    """D4: a real CLI is replaced, and knows only what counts."""
+    scenario = toml_file(folder / "s.toml", 'after = "echo"')
+    async with place(folder, "--scenario", str(scenario)) as here, here.client() as client:
+        await client.request({"type": "create_room", "name": "R"})
+        config = {"name": "Ada", "role": "helper"}
+        await client.request({"type": "agent_spawn_request", "agent_config": config, "room_id": "room_001"})
+        await client.request({"type": "user_message", "content": "secret word"})
+        seen = await until(client, "pending_added")
+        await until(client, "turn_ended")
+        first = (await client.request({"type": "get_agent_state", "agent_id": "agent_001"}))["pid"]
+        await client.request({"type": "resolve_pending", "dismiss": [seen[-1]["message"]["id"]]})
+        await client.request({"type": "user_message", "content": "new question"})
+        seen = await until(client, "pending_added")
+        assert [event["agent_id"] for event in seen if event["type"] == "agent_session"] == ["agent_001"]
+        second = (await client.request({"type": "get_agent_state", "agent_id": "agent_001"}))["pid"]
+        assert second != first
+        transcripts = sorted((folder / "state" / "agents" / "agent_001").rglob("*.jsonl"))
+        assert len(transcripts) == 2

@@ -200,9 +200,10 @@ class Moves:
         PATTERNS[room.auto.pattern].turn(Stage(self, room), speaker.id, answering)
 
     def _stage_end(self, room: Room) -> None:
-        """B5: for whatever reason it ended."""
+        """B5: for whatever reason it ended; who is still speaking goes when that is over."""
         for agent_id in room.agents:
-            self._go_home(self.state.agents[agent_id])
+            if self.state.agents[agent_id].state == "idle":
+                self._go_home(self.state.agents[agent_id])
 
     def approach(self, agent: Agent, other: Agent) -> bool:
         plan, here, there = self.plan, self._tile(agent.position), self._tile(other.position)

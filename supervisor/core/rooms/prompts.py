@@ -36,7 +36,7 @@ def instruction(me: Person, others: Sequence[Person], topic: str, keyword: str, 
     parts = [
         f"You are {me.name}, in the role of {me.role}. "
         f"You are in a collaborative conversation with {listed(others)}.{mention}",
-        f"Topic: {one_line(topic)}",
+        *([f"Topic: {one_line(topic)}"] if topic else []),
         "Explore the topic deeply: ask follow-up questions, debate constructively, give grounds and examples, and "
         "change your mind where somebody has the better argument. Have a substantive discussion before you conclude. "
         "Answer in one or two short paragraphs of plain text.",

@@ -13,6 +13,7 @@ import msgspec
 
 from supervisor import events as e
 from supervisor.core import effects, inputs
+from supervisor.core.apply import number_of
 from supervisor.errors import Refused
 
 from . import mentions, prompts, speech, topics
@@ -60,6 +61,11 @@ class Turns:
         def _stage_end(self, room: Room) -> None: ...
         def _strolls(self) -> Iterator[tuple[float, Agent]]: ...
         def _stroll(self, agent: Agent) -> None: ...
+        def _manual_asks(self) -> list[Ask]: ...
+        def _manual_failed(
+            self, room: Room, ask: Ask, why: str, *, late: bool = False, over: inputs.TurnOver | None = None
+        ) -> None: ...
+        def _manual_over(self, room: Room, ask: Ask, over: inputs.TurnOver) -> None: ...
 
     # -- beginning and ending -------------------------------------------------------------------------------------
 
@@ -67,6 +73,8 @@ class Turns:
         room = self._room(given.roomId) if given.roomId is not None or self.state.rooms else None
         if room is not None and room.auto is not None:
             raise Refused("invalid_state", f"Auto mode is running in {room.name} already.")
+        if room is not None and (room.pending or any(ask.room_id == room.id for ask in self.state.asks.values())):
+            raise Refused("invalid_state", "There are answers that wait: take or dismiss them first.")
         settings = self._settings(room.settings if room else self.rules.settings, given)
         topic = self._checked_topic(given.topic, settings.keyword)
         members = self._members(room, given.agents)
@@ -120,17 +128,18 @@ class Turns:
             raise Refused("bad_message", f"The topic has {len(topic)} characters; {LONGEST_TOPIC} is the most.")
         return topic
 
-    def _end(self, room: Room, reason: e.EndReason, by: str, detail: str = "") -> None:
-        """Whatever is under way is interrupted; everybody is idle before it is said."""
+    def _end(self, room: Room, reason: e.EndReason, by: str, detail: str = "", *, keep: bool = False) -> None:
+        """Whatever is under way is interrupted, or kept for manual mode; else everybody is idle before it is said."""
         auto = room.auto
         assert auto is not None
-        for ask_id in list(auto.wave):
+        kept = list(auto.wave) if keep else []
+        for ask_id in [] if keep else list(auto.wave):
             self._drop(self.state.asks[ask_id], "interrupted", reason)
         paused_ms = auto.paused_ms + (int((self.now - auto.paused_at) * 1000) if auto.paused else 0)
         lasted = max(0, int((self.now - auto.started_at) * 1000) - paused_ms)
         turns = auto.turns
         self._emit(e.AutoModeEnded(
-            roomId=room.id, reason=reason, turns=turns, durationMs=lasted, endedBy=by, detail=detail
+            roomId=room.id, reason=reason, turns=turns, durationMs=lasted, endedBy=by, detail=detail, kept=kept,
         ))  # fmt: skip
         self._say(room, "system", "Auto mode stopped")
         self._stage_end(room)
@@ -212,6 +221,7 @@ class Turns:
                 continue
             times += [auto.ends_at] + ([auto.next_at] if auto.next_at is not None else [])
             times += [self.state.asks[a].give_up_at for a in auto.wave if self.state.asks[a].answer is None]
+        times += [ask.give_up_at for ask in self._manual_asks()]
         times += [due for due, _ in self._strolls()]
         return min(times, default=None)
 
@@ -234,6 +244,10 @@ class Turns:
                 self._failed(room, self.state.asks[late], f"no answer within {seconds}", "max_wait", late=True)
             elif auto.next_at is not None and self.now >= auto.next_at:
                 self._ask_next(room)
+        for ask in self._manual_asks():
+            if self.now >= ask.give_up_at:
+                seconds = f"{self.state.rooms[ask.room_id].settings.max_wait_time:g} s"
+                self._manual_failed(self.state.rooms[ask.room_id], ask, f"no answer within {seconds}", late=True)
         for due, agent in list(self._strolls()):
             if self.now >= due:
                 self._stroll(agent)
@@ -261,36 +275,62 @@ class Turns:
             self._ask(room, agent, mentioned=mentioned)
         self._update(room)
 
-    def _ask(self, room: Room, agent: Agent, *, mentioned: bool = False) -> None:
+    def _ask(self, room: Room, agent: Agent, *, mentioned: bool = False, manual: bool = False) -> None:
         auto = room.auto
-        assert auto is not None
+        if why := self._outdated(room, agent):
+            self._renew(room, agent, why)
         ask_id = self.new_id("ask", self.state.ask_count + 1)
         had = set(room.heard.get(agent.id, []))
         unheard = [
             m for m in room.messages
-            if m.active and m.type in ("user", "agent") and m.author not in (agent.id, e.TOPIC) and m.id not in had
+            if m.active and m.type in ("user", "agent") and m.author != e.TOPIC and m.id not in had
+            and (m.author != agent.id or number_of(m) <= agent.forgotten)
         ]  # fmt: skip
         words = [(self._person(m), speech.strip(m.content, room.settings.keyword)) for m in unheard]
         others = [Person(a.name, a.role) for i in room.agents if (a := self.state.agents[i]) is not agent]
+        may_skip = manual or len(others) > 1
         told = prompts.instruction(
-            Person(agent.name, agent.role), others, auto.topic, room.settings.keyword, may_skip=len(others) > 1
+            Person(agent.name, agent.role), others, room.topic, room.settings.keyword, may_skip=may_skip
         )
         mark = hashlib.sha256(ask_id.encode()).hexdigest()[:8]
         print_of = hashlib.sha256(told.encode()).hexdigest()[:12]
         known = agent.instruction == print_of
         prompt = prompts.said(words, mark, begun=known)
-        topic = [m.id for m in room.messages if m.author == e.TOPIC and m.content == auto.topic][-1:]
+        topic = [m.id for m in room.messages if m.author == e.TOPIC and m.content == room.topic][-1:]
+        turn = auto.turns + len(auto.wave) + 1 if auto else 0
         self._emit(e.TurnStarted(
-            agent_id=agent.id, room_id=room.id, turn=auto.turns + len(auto.wave) + 1, ask_id=ask_id,
+            agent_id=agent.id, room_id=room.id, turn=turn, ask_id=ask_id, manual=manual,
             heard=[*([] if known else topic), *(m.id for m in unheard)], instruction="" if known else print_of,
             mentioned=mentioned,
         ))  # fmt: skip
         self._enter(agent, "listening")
         self._emit(e.AgentAcknowledged(agent_id=agent.id, sender=unheard[-1].author if unheard else e.TOPIC))
-        self._stage_turn(room, agent, unheard[-1].author if unheard else None)
+        if auto is not None:
+            self._stage_turn(room, agent, unheard[-1].author if unheard else None)
         self._do(effects.Ask(
             ask_id=ask_id, agent_id=agent.id, prompt=prompt if known else f"{told}\n\n{prompt}"
         ))  # fmt: skip
+
+    def _outdated(self, room: Room, agent: Agent) -> str:
+        """Why an agent's session is not what the room holds any more; nothing if it is."""
+        had = set(room.heard.get(agent.id, []))
+        heard_here = [at for at, m in enumerate(room.messages) if m.id in had]
+        for at, m in enumerate(room.messages):
+            own = m.author == agent.id and number_of(m) > agent.forgotten
+            if not m.active and (m.id in had or own):
+                return "something it holds does not count any more"
+            speech_of_others = m.type in ("user", "agent") and m.author not in (agent.id, e.TOPIC)
+            if m.active and speech_of_others and m.id not in had and heard_here and at < heard_here[-1]:
+                return "something it had not been told counts now"
+        return ""
+
+    def _renew(self, room: Room, agent: Agent, why: str) -> None:
+        tokens = agent.context_tokens
+        session = self.new_id(f"session of {agent.id}", agent.renewals + 1)
+        self._emit(e.SessionRenewed(agent_id=agent.id, session_id=session, reason=why, tokens=tokens))
+        self._do(effects.Renew(agent_id=agent.id))
+        cost = f" (about {tokens:,} tokens are read again)" if tokens else ""
+        self._say(room, "system", f"{agent.name} | {agent.role} begins a fresh session: {why}{cost}")
 
     def _person(self, message: e.Message) -> Person:
         agent = self.state.agents.get(message.author)
@@ -299,9 +339,10 @@ class Turns:
     def _update(
         self, room: Room, *, settings: e.Settings | None = None, members: list[str] | None = None,
         next_at: float | None = None, called: list[str] | None = None, index: int | None = None,
+        due: list[str] | None = None,
     ) -> None:  # fmt: skip
         auto = room.auto
-        waiting = [self.state.asks[ask_id].agent_id for ask_id in auto.wave] if auto else []
+        waiting = [ask.agent_id for ask in self.state.asks.values() if ask.room_id == room.id]
         agents = room.agents if members is None else members
         self._emit(e.RoomUpdated(
             room_id=room.id, mode="auto" if auto else "manual", agents=list(agents),
@@ -309,6 +350,7 @@ class Turns:
             waiting_for_response=waiting[0] if waiting else None, waiting_count=len(waiting),
             skip_count=dict(room.skip_count), next_response_at=next_at, settings=settings or room.settings,
             mentioned=list(room.mentioned if called is None else called),
+            due=list(room.due if due is None else due),
         ))  # fmt: skip
 
     # -- answers --------------------------------------------------------------------------------------------------
@@ -328,6 +370,8 @@ class Turns:
                     agentId=agent.id, text=fact.text, messageId=f"{ask.id}:{len(ask.lines) + 1}", roomId=room.id,
                     transcript=fact.source,
                 ))  # fmt: skip
+            case inputs.TurnOver() if ask.manual:
+                self._manual_over(room, ask, fact)
             case inputs.TurnOver():
                 self._turn_over(room, ask, fact)
             case _:
