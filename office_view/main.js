@@ -4,9 +4,12 @@
 import { Connection } from "./connection.js";
 import { OfficeView } from "./office/view.js";
 import { Chat, topicOf } from "./panels/chat.js";
+import { Composer } from "./panels/composer.js";
 import * as dialogs from "./panels/dialogs.js";
 import { $, button, element } from "./panels/elements.js";
 import { Inspector } from "./panels/inspector.js";
+import { Members } from "./panels/members.js";
+import { Pending } from "./panels/pending.js";
 import * as sound from "./sound.js";
 import { applied, empty, toast, welcomed } from "./state.js";
 import { markdown, progress, whyEnded } from "./words.js";
@@ -32,7 +35,11 @@ export const office = new OfficeView($("canvas"), {
     requestAnimationFrame(() => chat.mark(message));
   },
 });
-const chat = new Chat({ source: (message) => dialogs.source(message, request) });
+const chat = new Chat({ source: (message) => dialogs.source(message, request),
+  toggle: (message, active) => ask({ type: "set_message_active", message_id: message.id, active }) });
+const members = new Members({ ask, remove: (agent) => dialogs.farewell(agent, request) });
+const pending = new Pending({ ask });
+const composer = new Composer({ request, say });
 const inspector = new Inspector({ request, close: () => select(null), remove: (agent) => dialogs.farewell(agent, request) });
 inspector.redraw = () => draw();
 
@@ -97,7 +104,10 @@ function draw() {
     drawPeople();
     drawTransport(here);
     drawBanner(here);
+    members.draw(state, here);
     chat.draw(state, here);
+    pending.draw(state, here);
+    composer.draw(state, here);
     inspector.draw(state, now());
   });
 }
@@ -143,8 +153,8 @@ function drawTransport(here) {
   const text = here?.auto ? "■ Stop" : "▶ Auto";
   if (toggle.textContent !== text) toggle.textContent = text;
   toggle.disabled = state.scope !== "operator";
-  $("add").disabled = state.scope !== "operator";
-  $("retry").hidden = !here?.auto?.paused || state.scope !== "operator";
+  $("add").disabled = $("settings-open").disabled = state.scope !== "operator";
+  $("retry").hidden = !(here?.auto?.paused || (here && !here.auto && here.failed?.length)) || state.scope !== "operator";
   drawProgress(here);
 }
 
@@ -215,7 +225,7 @@ const stop = () => ask({ type: "stopAutoMode", roomId: room()?.room_id });
 
 $("toggle").addEventListener("click", () => (room()?.auto ? stop() : begin()));
 $("empty-start").addEventListener("click", begin);
-$("retry").addEventListener("click", () => ask({ type: "resumeAutoMode", roomId: room()?.room_id }));
+$("retry").addEventListener("click", () => ask({ type: "retry_turn", room_id: room()?.room_id }));
 $("again").addEventListener("click", () => {
   const here = room();
   ask({ type: "startAutoMode", roomId: here.room_id, ...(topicOf(here) && { topic: topicOf(here) }) });
@@ -231,6 +241,8 @@ $("export").addEventListener("click", () => {
 $("banner-close").addEventListener("click", () => { dismissed = room()?.end?.seq ?? 0; draw(); });
 $("rooms").addEventListener("change", (/** @type {any} */ event) => { roomId = event.target.value; draw(); });
 $("add").addEventListener("click", () => { $("menu").open = false; dialogs.spawn(state, room(), request); });
+$("settings-open").addEventListener("click", () => { $("menu").open = false; if (room()) dialogs.settings(state, room(), request); });
+$("finish").addEventListener("click", () => ask({ type: "set_mode", room_id: room()?.room_id, mode: "manual" }));
 $("help-open").addEventListener("click", () => { $("menu").open = false; $("help").showModal(); });
 $("zoom-in").addEventListener("click", () => office.zoom(1));
 $("zoom-out").addEventListener("click", () => office.zoom(-1));
@@ -245,6 +257,10 @@ document.addEventListener("click", (event) => {
   if (event.target instanceof Node && !$("menu").contains(event.target)) $("menu").open = false;
 });
 document.addEventListener("keydown", (event) => {
+  if (event.key.toLowerCase() === "m" && (event.ctrlKey || event.metaKey) && room() && state.scope === "operator") {
+    event.preventDefault();
+    ask({ type: "set_mode", room_id: room().room_id, mode: room().auto ? "manual" : "auto" });
+  }
   if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
   if ($("menu").open) $("menu").open = false;
   else if (selected) select(null);

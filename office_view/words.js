@@ -42,7 +42,12 @@ export function clock(ms) {
 export function progress(room, agents, now) {
   if (!room) return "";
   const auto = room.auto;
-  if (!auto) return room.agents.length ? "Auto mode is off" : "";
+  if (!auto) {
+    const busy = room.agents.map((/** @type {string} */ id) => agents.get(id)).filter((/** @type {any} */ one) => one && one.state !== "idle");
+    if (busy.length) return busy.length === 1 ? `${busy[0].name} | ${busy[0].role} thinking...` : `${busy.length} agents waiting to respond`;
+    if (room.pending?.length) return `${room.pending.length} pending`;
+    return room.agents.length ? "Manual mode" : "";
+  }
   if (auto.paused) {
     const wait = auto.retryAt ? ` · Retry in ${Math.max(0, Math.ceil(auto.retryAt - now))}s` : "";
     return auto.paused === "rate_limit" && auto.retryAt

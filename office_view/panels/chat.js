@@ -4,7 +4,7 @@
 import { $, avatar, button, element, words } from "./elements.js";
 
 export class Chat {
-  /** @param {{source: (message: any) => void}} use */
+  /** @param {{source: (message: any) => void, toggle: (message: any, active: boolean) => void}} use */
   constructor(use) {
     this.use = use;
     /** @type {string | null} */ this.shownRoom = null;
@@ -22,23 +22,25 @@ export class Chat {
       this.messages.clear();
       list.replaceChildren();
     }
-    const topic = topicOf(room) ?? "No conversation yet";
+    const topic = topicOf(room) ?? (room?.agents.length ? room.name : "No conversation yet");
     if ($("topic").textContent !== topic) $("topic").textContent = topic;
     const wanted = new Map();
     for (const message of room?.messages ?? []) wanted.set(message.id, message);
     for (const id of room?.agents ?? []) {
       const agent = state.agents.get(id);
       const said = agent?.said;
-      if (said?.text && !said.messageId && !said.over) {
+      if (room.auto && said?.text && !said.messageId && !said.over) {
         wanted.set(`live ${said.id}`, { type: "agent", author_name: agent.name, content: said.text, live: true });
       }
     }
     for (const [id, made] of this.messages) if (!wanted.has(id)) { made.remove(); this.messages.delete(id); }
     for (const [id, message] of wanted) {
       const known = this.messages.get(id);
+      if (known && !message.live) this.mode(known, message, state.scope === "operator");
       if (known && message.live) words(/** @type {HTMLElement} */ (known.querySelector(".words")), message.content);
       if (!known) {
         const made = this.message(message);
+        this.mode(made, message, state.scope === "operator");
         this.messages.set(id, made);
         list.append(made);
       }
@@ -55,6 +57,12 @@ export class Chat {
     if (!spoken) return made;
     const who = element("div", "who");
     if (message.type === "agent") who.append(avatar(message.author_name));
+    if (!message.live && message.author !== "topic") {
+      const tick = Object.assign(document.createElement("input"), { type: "checkbox", className: "tick", checked: message.active !== false });
+      tick.ariaLabel = `This message by ${message.author_name} counts`;
+      tick.addEventListener("change", () => this.use.toggle(message, tick.checked));
+      who.append(tick);
+    }
     who.append(element("span", "", message.author_name));
     if (message.at) {
       who.append(element("span", "when", new Date(message.at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })));
@@ -66,6 +74,16 @@ export class Chat {
     }
     made.append(who, words(element("div", "words"), message.content));
     return made;
+  }
+
+  /** Whether a message counts, and whether that can be changed. @param {HTMLElement} made @param {any} message
+   * @param {boolean} may */
+  mode(made, message, may) {
+    const tick = /** @type {HTMLInputElement | null} */ (made.querySelector(".tick"));
+    if (!tick) return;
+    made.classList.toggle("inactive", message.active === false);
+    if (tick.checked !== (message.active !== false)) tick.checked = message.active !== false;
+    tick.disabled = !may;
   }
 
   /** Show one message, marked. @param {string} id */
@@ -91,5 +109,6 @@ export class Chat {
 
 /** @param {any} room @returns {string | undefined} what it is about */
 export function topicOf(room) {
-  return room?.auto?.topic ?? room?.lastTopic ?? room?.messages.findLast((/** @type {any} */ m) => m.author === "topic")?.content;
+  const said = (/** @type {(m: any) => boolean} */ fits) => room?.messages.findLast(fits)?.content;
+  return room?.auto?.topic ?? room?.lastTopic ?? said((m) => m.author === "topic") ?? said((m) => m.type === "user");
 }

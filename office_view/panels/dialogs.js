@@ -86,6 +86,24 @@ function places(office) {
   return [...found.values()];
 }
 
+/** Settings with effect at once. @param {any} state @param {any} room @param {(message: any) => Promise<any>} request */
+export function settings(state, room, request) {
+  const names = ["response_delay", "max_wait_time", "max_messages", "max_tokens", "interaction_pattern", "barge_in"];
+  $("set-interaction_pattern").replaceChildren(...(state.options?.patterns ?? []).map((/** @type {any} */ one) => new Option(one.says, one.name)));
+  problem("settings-problem", "");
+  for (const name of names) {
+    const field = $(`set-${name}`);
+    if (field.type === "checkbox") field.checked = Boolean(room.settings[name]);
+    else field.value = String(room.settings[name]);
+    field.onchange = () => {
+      const value = field.type === "checkbox" ? field.checked : field.type === "number" ? Number(field.value) : field.value;
+      request({ type: "update_settings", room_id: room.room_id, [name]: value })
+        .then(() => problem("settings-problem", "")).catch((error) => problem("settings-problem", error.message));
+    };
+  }
+  $("settings").showModal();
+}
+
 /** @param {any} agent @param {(message: any) => Promise<any>} request */
 export function farewell(agent, request) {
   $("confirm-title").textContent = `Remove ${agent.name}?`;

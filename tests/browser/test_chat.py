@@ -1,0 +1,114 @@
+"""A person moderates in the page: writes, takes answers, pauses, changes the order and the mode."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+from support import eventually_sync, server, toml_file
+from test_page import serious
+from windows import Window, browser
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+QUICK = {"FAKE_CLI_SPEED": "2000", "FAKE_CLI_THINK": "0.3"}
+
+
+def people(tmp_path: Path) -> Path:
+    names = ("Alice", "Bob", "Charlie")
+    return toml_file(tmp_path / "o.toml", "".join(f"[[agents]]\nname = '{n}'\nrole = 'role {n}'\n" for n in names))
+
+
+def labels(page: Page) -> list[str]:
+    return page.locator(".member .name").all_inner_texts()
+
+
+def test_a_person_writes_all_answer_and_the_person_takes_some(tmp_path: Path) -> None:
+    """D3, D4, D6, D18: completion of names, cards with ticks, active and inactive messages, two windows in step."""
+    with server(tmp_path, "--config", str(people(tmp_path)), **QUICK) as started, browser() as found:
+        window, other = Window(found, started), Window(found, started)
+        page, second = window.open(), other.open()
+        expect(page.locator(".member .name")).to_have_text(["Alice", "Bob", "Charlie"])
+        page.locator("#write").press_sequentially("What is a good test, @cha")
+        expect(page.locator("#names li")).to_have_text(["Charlie"])
+        page.keyboard.press("Tab")
+        assert page.locator("#write").input_value() == "What is a good test, @Charlie "
+        page.keyboard.press("Shift+Enter")
+        page.keyboard.type("And why?")
+        page.keyboard.press("Enter")
+        expect(page.locator("#write")).to_have_value("")
+        expect(page.locator(".message.user .words")).to_contain_text("And why?")
+        expect(page.locator(".card:not(.live)")).to_have_count(3, timeout=20_000)
+        expect(second.locator(".card:not(.live)")).to_have_count(3)
+        assert serious(page) == []
+        page.locator(".card").filter(has_text="Bob").locator("input").uncheck()
+        page.click("#take")
+        for here in (page, second):
+            expect(here.locator(".card")).to_have_count(0)
+            expect(here.locator(".message.agent:not(.inactive)")).to_have_count(2)
+            expect(here.locator(".message.agent.inactive")).to_contain_text("Bob")
+        page.locator(".message.agent.inactive .tick").check()
+        expect(second.locator(".message.agent.inactive")).to_have_count(0)
+        page.locator(".message.user .tick").uncheck()
+        expect(second.locator(".message.user.inactive")).to_have_count(1)
+        assert window.complaints + other.complaints == []
+
+
+def test_pause_order_and_modes(tmp_path: Path) -> None:
+    """D1, D9, D10, D16, D21: by click and by key; the input says why it is disabled."""
+    slow = {"FAKE_CLI_THINK": "5", "FAKE_CLI_SPEED": "0"}
+    with server(tmp_path, "--config", str(people(tmp_path)), **slow) as started, browser() as found:
+        window = Window(found, started)
+        page = window.open()
+        page.locator(".member .label").first.focus()
+        page.keyboard.press("Alt+ArrowRight")
+        expect(page.locator(".member .name")).to_have_text(["Bob", "Alice", "Charlie"])
+        page.locator(".member .label").nth(2).click()
+        expect(page.locator(".member.paused .name")).to_have_text("Charlie")
+        window.until("office.scene.actors.some((one) => one.name === 'Charlie' && one.asleep)")
+        page.keyboard.press("Control+m")
+        expect(page.locator("#toggle")).to_have_text("■ Stop")
+        expect(page.locator("#write")).to_be_disabled()
+        expect(page.locator("#write")).to_have_attribute("placeholder", "Auto mode is running: stop it to write")
+        expect(page.locator(".message.agent")).to_have_count(1, timeout=15_000)
+        page.click("#menu summary")
+        page.click("#settings-open")
+        page.check("#set-barge_in")
+        page.locator("#settings .primary").click()
+        expect(page.locator("#write")).to_be_enabled()
+        page.click("#finish")
+        expect(page.locator("#toggle")).to_have_text("▶ Auto")
+        expect(page.locator(".card:not(.live)")).not_to_have_count(0, timeout=15_000)
+        page.keyboard.press("Control+m")
+        expect(page.locator("#toast")).to_contain_text("take or dismiss them first")
+        page.click("#dismiss-all")
+        expect(page.locator(".card")).to_have_count(0)
+        assert labels(page) == ["Bob", "Alice", "Charlie"]
+        assert window.complaints == []
+
+
+def test_after_kill_nine_the_room_is_as_it_was(tmp_path: Path) -> None:
+    """D17: pending answers, a paused agent and the order."""
+    file = str(people(tmp_path))
+    with browser() as found:
+        with server(tmp_path, "--config", file, **QUICK) as started:
+            page = Window(found, started).open()
+            page.locator(".member .label").nth(1).click()
+            expect(page.locator(".member.paused")).to_have_count(1)
+            page.fill("#write", "What now?")
+            page.keyboard.press("Enter")
+            expect(page.locator(".card:not(.live)")).to_have_count(2, timeout=20_000)
+            said = page.locator(".card .words").all_inner_texts()
+            os.kill(started.process.pid, signal.SIGKILL)
+            eventually_sync(lambda: started.process.poll() is not None)
+        with server(tmp_path, "--config", file, **QUICK) as again:
+            page = Window(found, again).open()
+            expect(page.locator(".card:not(.live) .words")).to_have_text(said)
+            expect(page.locator(".member.paused .name")).to_have_text("Bob")
+            page.click("#take-all")
+            expect(page.locator(".message.agent:not(.inactive)")).to_have_count(2)
