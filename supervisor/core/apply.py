@@ -270,7 +270,8 @@ def _auto(
         case e.AutoModeStarted():
             room.end = None
             room.skip_count = {}
-            room.topic, room.due, room.failed = event.topic, [], []
+            room.topic, room.due, room.failed, room.mentioned = event.topic, [], [], []
+            room.current_index = 0
             room.auto = Auto(
                 topic=event.topic, started_at=event.at, ends_at=event.endsAt, pattern=event.interactionPattern,
                 unattended=event.unattended,

@@ -119,6 +119,17 @@ def test_the_order_can_be_changed_while_it_runs() -> None:
             office.tell(inputs.SetOrder(agents=wrong))
 
 
+def test_auto_mode_begins_with_the_first_in_the_order() -> None:
+    """D16: whoever spoke last in the one before."""
+    office = Office()
+    office.begin("Alice", "Bob", "Charlie")
+    talk(office, "a")
+    office.tell(inputs.StopAutoMode())
+    office.tell(inputs.SetOrder(agents=["agent_003", "agent_001", "agent_002"]))
+    office.tell(inputs.SetMode(mode="auto"))
+    assert asked(office) == ["Charlie"]
+
+
 def test_settings_have_effect_at_once() -> None:
     """D8: the timer, the limit, the delay, the keyword, how they meet."""
     office = Office()
