@@ -22,6 +22,8 @@ const now = () => Date.now() / 1000 + ahead;
 /** @type {string | null} */ let roomId = null;
 /** @type {string | null} */ let selected = null;
 /** @type {number} */ let dismissed = 0;
+/** Whom the pointer is on, and where. @type {{id: string | null, x: number, y: number}} */
+let pointed = { id: null, x: 0, y: 0 };
 
 // -- parts -----------------------------------------------------------------------------------------------------------
 
@@ -50,6 +52,7 @@ const connection = new Connection({
   since: () => (known ? state.seq : undefined),
   welcome(welcome) {
     ahead = welcome.time - Date.now() / 1000;
+    if (welcome.snapshot) office.scene.words.clear();
     state = welcomed(state, welcome);
     known = true;
     if (selected && !state.agents.has(selected)) select(null);
@@ -59,6 +62,7 @@ const connection = new Connection({
   event(event) {
     say(toast(state, event));
     applied(state, event);
+    if (event.type === "agent_removed" && event.agent_id === selected) select(null);
     hear(event);
     draw();
     office.changed();
@@ -67,6 +71,7 @@ const connection = new Connection({
     $("connection").textContent = status;
     $("connection").dataset.state = status;
     $("signed-out").hidden = status !== "signed out";
+    $("main").classList.toggle("away", known && status !== "connected");
   },
 });
 
@@ -109,6 +114,7 @@ function draw() {
     pending.draw(state, here);
     composer.draw(state, here);
     inspector.draw(state, now());
+    if (pointed.id) hover(pointed.id, pointed.x, pointed.y);
   });
 }
 
@@ -160,7 +166,7 @@ function drawTransport(here) {
 
 /** @param {any} here */
 function drawProgress(here) {
-  const text = progress(here, state.agents, now());
+  const text = $("connection").dataset.state === "connected" ? progress(here, state.agents, now()) : "no connection";
   if ($("progress").textContent !== text) $("progress").textContent = text;
 }
 
@@ -180,12 +186,14 @@ function select(id) {
   selected = id && state.agents.has(id) ? id : null;
   inspector.select(selected);
   office.select(selected);
+  if (selected) hover(null, 0, 0);
   if (selected) expand(true);
   draw();
 }
 
 /** @param {string | null} id @param {number} x @param {number} y */
 function hover(id, x, y) {
+  pointed = { id, x, y };
   const card = $("hover");
   const agent = id && id !== selected ? state.agents.get(id) : null;
   card.hidden = !agent;
@@ -290,7 +298,7 @@ $("theme").addEventListener("click", () => {
   theme(names[(names.indexOf(document.documentElement.dataset.theme ?? "system") + 1) % names.length]);
 });
 
-const small = matchMedia("(max-width: 760px)");
+const small = matchMedia("(max-width: 1240px)");  // all of the office would be too small to see a face
 $("follow").checked = chosen("follow", String(small.matches)) === "true";
 office.onFollow = (/** @type {boolean} */ on) => { $("follow").checked = on; };
 office.setFollow($("follow").checked);
@@ -300,19 +308,21 @@ $("sounds").addEventListener("change", () => { choose("sounds", String($("sounds
 
 /** @param {number} pixels */
 function widen(pixels) {
-  const width = Math.max(280, Math.min(innerWidth - 360, pixels));
+  const width = Math.max(280, pixels);
   document.documentElement.style.setProperty("--panel-width", `${width}px`);
   $("divider").ariaValueNow = String(width);
-  choose("width", String(width));
 }
 if (chosen("width", "")) widen(Number(chosen("width", "380")));
 $("divider").addEventListener("pointerdown", (/** @type {PointerEvent} */ event) => {
   const divider = $("divider");
   divider.setPointerCapture(event.pointerId);
-  divider.onpointermove = (/** @type {PointerEvent} */ move) => widen(innerWidth - move.clientX - 3);
+  divider.onpointermove = (/** @type {PointerEvent} */ move) => {
+    widen(Math.min(innerWidth - 360, innerWidth - move.clientX - 3));
+    choose("width", String($("panel").offsetWidth));
+  };
   divider.onpointerup = divider.onpointercancel = () => { divider.onpointermove = null; };
 });
 $("divider").addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
   const step = { ArrowLeft: 24, ArrowRight: -24 }[event.key];
-  if (step) widen($("panel").offsetWidth + step);
+  if (step) { widen($("panel").offsetWidth + step); choose("width", String($("panel").offsetWidth)); }
 });

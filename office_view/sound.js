@@ -7,6 +7,7 @@ let context = null;
 /** @param {number[]} notes in Hz */
 function chime(notes) {
   context ??= new AudioContext();
+  if (context.state === "suspended") return void context.resume();  // nobody has touched the page yet
   notes.forEach((note, at) => {
     const audio = /** @type {AudioContext} */ (context);
     const when = audio.currentTime + at * 0.12;

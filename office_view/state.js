@@ -4,7 +4,7 @@
 const KEPT = 500;
 const HISTORY = 12;
 /** Words older than this, in seconds, are read in the panel and not in a bubble. */
-const FRESH = 20;
+export const FRESH = 20;
 
 /** @returns {any} an office in which nothing is known yet */
 export function empty() {
@@ -21,7 +21,10 @@ export function welcomed(state, welcome) {
   }
   const { agents, leaving, rooms, tasks, options, office } = welcome.snapshot;
   const fresh = empty();
-  for (const agent of agents) fresh.agents.set(agent.agent_id, { ...agent, states: [] });
+  for (const agent of agents) {
+    const said = agent.said ? { ...agent.said, blocks: [], over: false, at: welcome.time } : undefined;
+    fresh.agents.set(agent.agent_id, { ...agent, said });
+  }
   for (const agent of leaving) fresh.leaving.set(agent.agent_id, agent);
   for (const room of rooms) fresh.rooms.set(room.room_id, room);
   for (const task of tasks) fresh.tasks.set(task.id, task);
@@ -47,7 +50,7 @@ export function applied(state, event, now = event.at) {
       if (room) room.agents.push(event.agent_id);
       break;
     case "agent_removed":
-      if (agent?.reason === "leaves") state.leaving.set(event.agent_id, agent);
+      if (agent?.reason === "leaves") state.leaving.set(event.agent_id, { ...agent, failed: "", tool: "", said: undefined });
       state.agents.delete(event.agent_id);
       for (const any of state.rooms.values()) any.agents = any.agents.filter((/** @type {string} */ id) => id !== event.agent_id);
       break;
@@ -74,6 +77,7 @@ export function applied(state, event, now = event.at) {
         const ask = event.messageId.split(":")[0];
         if (now - event.at < FRESH) {
           if (agent.said?.id !== ask) agent.said = { id: ask, text: "", blocks: [], over: false };
+          agent.said.at = event.at;
           agent.said.blocks.push(event.text);
           agent.said.text = agent.said.blocks.join("\n\n");
         }
@@ -84,7 +88,6 @@ export function applied(state, event, now = event.at) {
         context_tokens: event.context_tokens, context_max: event.context_max, cost_usd: event.cost_usd });
       break;
     case "agent_text_delta":
-      if (agent && !agent.said && agent.state !== "idle") agent.said = { id: event.ask_id, text: "… ", blocks: [], over: false };
       if (agent?.said?.id === event.ask_id && !agent.said.blocks.length) agent.said.text += event.text;
       break;
     case "agent_tool":
@@ -93,7 +96,7 @@ export function applied(state, event, now = event.at) {
     case "turn_started":
     case "turn_restarted":
       if (agent) {
-        agent.said = { id: event.ask_id, room_id: event.room_id, text: "", blocks: [], over: false };
+        agent.said = { id: event.ask_id, text: "", blocks: [], over: false, at: event.at };
         agent.failed = "";
       }
       if (room) room.waiting_for_response = event.agent_id;
@@ -118,7 +121,7 @@ export function applied(state, event, now = event.at) {
         if (room.messages.length > KEPT) room.messages.shift();
         const author = state.agents.get(event.message.author);
         if (event.message.type === "agent" && author?.said && now - event.at < FRESH) {
-          Object.assign(author.said, { text: event.message.content, over: true, messageId: event.message.id });
+          Object.assign(author.said, { text: event.message.content, over: true, messageId: event.message.id, at: event.at });
         }
       }
       break;
@@ -129,7 +132,7 @@ export function applied(state, event, now = event.at) {
       if (room) {
         room.pending.push(event.message);
         const author = state.agents.get(event.message.author);
-        if (author?.said && now - event.at < FRESH) Object.assign(author.said, { text: event.message.content, over: true, messageId: event.message.id });
+        if (author?.said && now - event.at < FRESH) Object.assign(author.said, { text: event.message.content, over: true, messageId: event.message.id, at: event.at });
       }
       break;
     case "pending_resolved":
@@ -150,7 +153,10 @@ export function applied(state, event, now = event.at) {
         waiting_for_response: event.waiting_for_response, next_response_at: event.next_response_at, due: event.due,
         mentioned: event.mentioned,
         settings: { ...state.options?.settings, ...event.settings } });
-      for (const id of event.agents) if (state.agents.has(id)) state.agents.get(id).room_id = event.room_id;
+      for (const one of state.agents.values()) {
+        if (event.agents.includes(one.agent_id)) one.room_id = event.room_id;
+        else if (one.room_id === event.room_id) one.room_id = null;
+      }
       break;
     case "autoModeStarted":
       if (room) Object.assign(room, { mode: "auto", end: null, auto: { topic: event.topic,
@@ -186,8 +192,8 @@ export function applied(state, event, now = event.at) {
     case "rate_limited":
     case "status":
       break;
-    default:
-      throw new Error(`There is no event ${event.type}`);
+    default:  // of a newer server: what we do not know, we do not show
+      break;
   }
 }
 

@@ -6,7 +6,7 @@ const ENDS = {
   keyword: "They agree: the conversation is over",
   timer: "Time is up",
   user: "Stopped",
-  agent_exit: "An agent's program ended",
+  agent_exit: "Somebody is gone",
   all_skipped: "Nobody has anything to add",
   message_limit: "So many answers were asked for",
   context_limit: "Conversation approaching model context limit",
@@ -59,6 +59,16 @@ export function progress(room, agents, now) {
   if (waiting) parts.push(`${waiting.name} ${waiting.state === "idle" ? "is next" : waiting.state}`);
   else if (room.next_response_at) parts.push(`Next response in ${Math.max(0, Math.ceil(room.next_response_at - now))}s`);
   return parts.join(" · ");
+}
+
+const DOES = /** @type {Record<string, string>} */ ({ Read: "reads", Write: "writes", Edit: "edits", MultiEdit: "edits", NotebookEdit: "edits", Bash: "runs", Grep: "searches",
+  Glob: "looks for", LS: "lists", WebFetch: "fetches", WebSearch: "searches the web", Task: "delegates" });
+
+/** What somebody does with a tool, in a few words: "reads main.py". @param {string} tool its name and what with */
+export function doing(tool) {
+  const [name, ...rest] = tool.split(" ");
+  const what = rest.join(" ").replace(/^\S*\/(?=[^/\s]+$)/, "");
+  return `${DOES[name] ?? name} ${what}`.trim();
 }
 
 /** 12.3 MB @param {number} bytes */

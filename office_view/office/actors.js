@@ -55,7 +55,7 @@ function actor(agent, here, leaving, chairs, speaker, room, now, calm) {
     id: agent.agent_id, name: agent.name, role: agent.role, state: agent.state, x, foot, left: x - TILE / 2,
     top: foot + dy + low - 32, facing, pose: made, walking: here.walking, sits: Boolean(chair), sort: foot - 1, leaving,
     room: agent.room_id, working, tool, thinking: agent.state === "thinking" && !working, failed: agent.failed ?? "",
-    asleep: agent.participating === false || room?.auto?.paused === "suspended",
+    asleep: agent.participating === false || Boolean(room?.auto?.paused),
   };
 }
 

@@ -11,18 +11,28 @@ const LINGER_SECONDS = 1.5;
 const LONGEST = 2400;
 const MORE = "(the rest is in the conversation)";
 
+/** @param {string} text @returns {string[]} what a reader takes for signs */
+const signs = typeof Intl !== "undefined" && "Segmenter" in Intl
+  ? ((segmenter) => (/** @type {string} */ text) => [...segmenter.segment(text)].map((one) => one.segment))(new Intl.Segmenter())
+  : (/** @type {string} */ text) => [...text];
+
 /** Words in pages of a few lines; a word that is too long is broken.
- * @param {string} text @param {number} [across] @param {number} [lines] @returns {string[][]} */
-export function pages(text, across = ACROSS, lines = LINES) {
+ * @param {string} text @param {(line: string) => boolean} [fits] whether a line fits its bubble @param {number} [lines]
+ * @returns {string[][]} */
+export function pages(text, fits = (line) => [...line].length <= ACROSS, lines = LINES) {
   /** @type {string[]} */ const all = [];
   for (const paragraph of text.split("\n")) {
     let line = "";
     for (const word of paragraph.split(/\s+/).filter(Boolean)) {
-      let rest = [...word];
-      if (line && [...line].length + 1 + rest.length <= across) { line += ` ${word}`; continue; }
+      if (line && fits(`${line} ${word}`)) { line += ` ${word}`; continue; }
       if (line) all.push(line);
-      while (rest.length > across) { all.push(rest.slice(0, across).join("")); rest = rest.slice(across); }
-      line = rest.join("");
+      line = word;
+      if (fits(word)) continue;
+      line = "";
+      for (const sign of signs(word)) {
+        if (line && !fits(line + sign)) { all.push(line); line = ""; }
+        line += sign;
+      }
     }
     if (line) all.push(line);
   }
@@ -50,12 +60,12 @@ export class Utterance {
     this.messageId = "";
   }
 
-  /** All that was said so far. @param {string} text @param {boolean} over */
-  says(text, over) {
+  /** All that was said so far. @param {string} text @param {boolean} over @param {(line: string) => boolean} [fits] */
+  says(text, over, fits) {
     if (text !== this.text) {
       const grew = this.text.length < LONGEST || text.length < LONGEST;
       this.text = text;
-      if (grew) this.pages = pages(text.length < LONGEST ? text : `${text.slice(0, LONGEST)} … ${MORE}`);
+      if (grew) this.pages = pages(text.length < LONGEST ? text : `${text.slice(0, LONGEST)} … ${MORE}`, fits);
     }
     this.over ||= over;
   }
@@ -93,14 +103,46 @@ const LEAN = 14;
  * @returns {Placed[]} */
 export function place(wanted, view, small, taken = []) {
   const order = [...wanted].sort((a, b) => b.born - a.born);
-  /** @type {Placed[]} */ const placed = [];
-  for (const [rank, one] of order.entries()) {
-    const lean = leaning(one, order.slice(0, MOST));
-    const size = rank < MOST ? { ...one, lean } : { ...one, ...small, lean };
-    const found = seek(size, view, [...placed, ...taken]) ?? seek({ ...one, ...small, lean }, view, placed);
-    if (found) placed.push({ id: one.id, ...found, small: found.width === small.width && found.height === small.height });
+  const full = order.slice(0, MOST);
+  /** @type {{placed: Placed[], cost: number}} */ let best = { placed: [], cost: Infinity };
+  for (const ranks of orders(full.length)) {
+    const tried = arrange(ranks.map((rank) => full[rank]), full, view, small, taken);
+    if (tried.cost < best.cost) best = tried;
+    if (best.cost < 1) break;
   }
-  return placed;
+  const { placed } = best;
+  for (const one of order.slice(MOST)) {
+    const found = seek({ ...one, ...small, lean: 0 }, view, placed);
+    if (found) placed.push({ id: one.id, left: found.left, top: found.top, ...small, small: true });
+  }
+  return order.map((one) => placed.find((spot) => spot.id === one.id)).filter((spot) => spot !== undefined);
+}
+
+/** Give each a place, the first one first. @param {Wanted[]} ranked @param {Wanted[]} full
+ * @param {{width: number, height: number}} view @param {{width: number, height: number}} small @param {Box[]} taken */
+function arrange(ranked, full, view, small, taken) {
+  /** @type {Placed[]} */ const placed = [];
+  let cost = 0;
+  for (const one of ranked) {
+    const lean = leaning(one, full);
+    const found = seek({ ...one, lean }, view, [...placed, ...taken]);
+    if (found) {
+      cost += found.cost;
+      placed.push({ id: one.id, left: found.left, top: found.top, width: one.width, height: one.height, small: false });
+      continue;
+    }
+    const tiny = seek({ ...one, ...small, lean }, view, placed);
+    cost += 100;
+    if (tiny) placed.push({ id: one.id, left: tiny.left, top: tiny.top, ...small, small: true });
+  }
+  return { placed, cost };
+}
+
+/** @param {number} count up to three @returns {number[][]} */
+function orders(count) {
+  if (count < 2) return [[0].slice(0, count)];
+  if (count === 2) return [[0, 1], [1, 0]];
+  return [[0, 1, 2], [0, 2, 1], [1, 0, 2], [2, 0, 1], [1, 2, 0], [2, 1, 0]];
 }
 
 /** Away from whoever talks close by, so that both stay over their heads. @param {Wanted} one @param {Wanted[]} all */
@@ -114,16 +156,21 @@ function leaning(one, all) {
  * @param {{left: number, top: number, width: number, height: number}[]} others */
 function seek(one, view, others) {
   const { width, height } = one;
-  const clampX = (/** @type {number} */ left) => Math.max(GAP, Math.min(view.width - width - GAP, left));
-  const clampY = (/** @type {number} */ top) => Math.max(GAP, Math.min(view.height - height - GAP, top));
+  const clampX = (/** @type {number} */ left) => Math.round(Math.max(GAP, Math.min(view.width - width - GAP, left)));
+  const clampY = (/** @type {number} */ top) => Math.round(Math.max(GAP, Math.min(view.height - height - GAP, top)));
   const [middle, west, east] = [one.x - width / 2, one.x - width + LEAN, one.x - LEAN];
   const lefts = one.lean < 0 ? [west, middle, east] : one.lean > 0 ? [east, middle, west] : [middle, west, east];
-  lefts.push(one.x - width - 20, one.x + 20);
-  for (let rise = 0; rise <= 6; rise++) {
-    for (const left of lefts) {
-      const box = { left: Math.round(clampX(left)), top: Math.round(clampY(one.y - height - rise * (height * 0.5 + GAP))), width, height };
-      if (!others.some((other) => overlaps(box, other))) return box;
-    }
+  const far = [one.x - width - 20, one.x + 20, one.x - width - 70, one.x + 70];
+  /** @type {[number, number][]} */ const tries = [];
+  for (let rise = 0; rise <= 4; rise++) {
+    const top = one.y - height - rise * (height * 0.5 + GAP);
+    for (const left of lefts) tries.push([left, top]);
+    if (rise < 2) for (const left of far) tries.push([left, top]);
+  }
+  tries.push([middle, one.y + 64], [west, one.y + 64], [east, one.y + 64]);
+  for (const [at, [left, top]] of tries.entries()) {
+    const box = { left: clampX(left), top: clampY(top), width, height };
+    if (!others.some((other) => overlaps(box, other))) return { ...box, cost: at / 4 };
   }
   return null;
 }

@@ -91,6 +91,14 @@ export class Camera {
     this.y = Math.round(clamp(this.y, h, this.height));
   }
 
+  /** Whoever is followed, no more of the dark outside is shown than has to be. */
+  rim() {
+    const rim = (/** @type {number} */ at, /** @type {number} */ size, /** @type {number} */ view, /** @type {number} */ before) =>
+      (size + before < view ? at : Math.round(Math.min(before, Math.max(view - size - MARGIN * this.zoom, at))));
+    this.x = rim(this.x, this.office.width * this.zoom, this.width, MARGIN * this.zoom);
+    this.y = rim(this.y, this.office.height * this.zoom, this.height, HEADROOM * this.zoom + BELOW * this.ratio * 0.5);
+  }
+
   /** @param {number} x @param {number} y */
   toOffice(x, y) { return { x: (x - this.x) / this.zoom, y: (y - this.y) / this.zoom }; }
 

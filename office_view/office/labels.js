@@ -30,8 +30,8 @@ function once(key, width, height, ratio, draw) {
   return found;
 }
 
-/** @param {string} text @param {string} font */
-function widthOf(text, font) {
+/** @param {string} text @param {string} [font] */
+export function widthOf(text, font = `14px ${FONT}`) {
   probe.font = font;
   return probe.measureText(text).width;
 }
@@ -42,6 +42,7 @@ export function plate(name, role, state, marked, ratio) {
   const bold = `600 12px ${FONT}`;
   const soft = `12px ${FONT}`;
   const shown = role.length > 18 ? `${role.slice(0, 17)}…` : role;
+  if (name.length > 16) name = `${name.slice(0, 15)}…`;
   const nameWidth = widthOf(name, bold);
   const width = nameWidth + (shown ? widthOf(shown, soft) + 4 : 0) + 26;
   return once(`plate ${name} ${shown} ${state} ${marked}`, width, 18, ratio, (context) => {

@@ -175,6 +175,13 @@ export class Place {
         if (!this.isWall(x + side, y)) { context.fillStyle = WALL.base; context.fillRect(at, bottom - FACE, 1, FACE); }
       }
       this.top(context, x, y, bottom - FACE - (above ? TILE : CAP), above ? TILE : CAP);
+    } else if (this.sign(x, y) === "E") {  // seen from above: an opening with a mat
+      context.fillStyle = FLOORS.wood.dark;
+      context.fillRect(left, bottom - TILE, TILE, TILE);
+      context.fillStyle = FLOORS.rug.base;
+      context.fillRect(left + 2, bottom - TILE + 2, TILE - 4, TILE - 4);
+      context.fillStyle = FLOORS.rug.line;
+      context.fillRect(left + 4, bottom - TILE + 4, TILE - 8, TILE - 8);
     } else if (y === this.plan.height - 1) {  // the near wall is seen from above only, so that it hides nothing
       this.top(context, x, y, bottom - TILE, TILE);
     } else {

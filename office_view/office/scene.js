@@ -12,6 +12,7 @@ import { bubble, bubbleSize, pill, plate, SMALL } from "./labels.js";
 import { HEIGHT, person, WIDTH } from "./person.js";
 import { ellipse, Place } from "./place.js";
 import { darkness } from "./sky.js";
+import { doing } from "../words.js";
 
 /** @typedef {import("../art/pixels.js").Picture} Picture */
 /** @typedef {import("./actors.js").Actor} Actor */
@@ -21,6 +22,9 @@ import { darkness } from "./sky.js";
 const ACCENT = "#ffd27a";
 const PLATES_FOR_ALL = 12;
 const ROLES_FOR_ALL = 6;
+const LARGEST_GROUND = 3000;
+/** The longest tail of a bubble, in CSS pixels: it points, and need not touch. */
+const TAIL = 34;
 const CODE = ["#5cc4b4", "#b4f2e1", "#ffe69a", "#9cc0ea", "#f29578"];
 
 /** @type {Map<string, Picture>} */
@@ -29,6 +33,7 @@ const pictures = new Map();
 /** @param {string} key @param {() => Picture} make */
 function once(key, make) {
   let found = pictures.get(key);
+  if (!found && pictures.size > 400) pictures.clear();
   if (!found) pictures.set(key, found = make());
   return found;
 }
@@ -105,6 +110,10 @@ export class Scene {
   drawGround(context) {
     const { camera } = this;
     const place = /** @type {Place} */ (this.place);
+    if (Math.max(place.floor.width, place.floor.height) * camera.zoom > LARGEST_GROUND) {  // only what is seen, each time anew
+      context.drawImage(place.floor, camera.x, camera.y, place.floor.width * camera.zoom, place.floor.height * camera.zoom);
+      return;
+    }
     if (!this.ground || this.groundZoom !== camera.zoom) {
       this.groundZoom = camera.zoom;
       this.ground = new OffscreenCanvas(place.floor.width * camera.zoom, place.floor.height * camera.zoom);
@@ -249,8 +258,12 @@ export class Scene {
     const stamp = (/** @type {Picture} */ picture, /** @type {number} */ x, /** @type {number} */ y) =>
       context.drawImage(picture, Math.round(x * ratio), Math.round(y * ratio));
     const plates = this.drawPlates(stamp, ratio, view);
-    this.drawMarks(context, stamp, now, ratio);
-    this.drawBubbles(context, stamp, view, plates, ratio);
+    const marks = this.marks(ratio);
+    this.drawBubbles(context, stamp, view, plates, ratio, marks.map((mark) => mark.box));
+    for (const { actor, picture, box } of marks) {
+      if (picture) stamp(picture, box.left, box.top);
+      else this.drawThought(context, this.head(actor), now, ratio);
+    }
   }
 
   /** @param {(picture: Picture, x: number, y: number) => void} stamp @param {number} ratio
@@ -275,17 +288,20 @@ export class Scene {
     return placed;
   }
 
-  /** Thoughts, tools, failures and sleep. @param {CanvasRenderingContext2D} context
-   * @param {(picture: Picture, x: number, y: number) => void} stamp @param {number} now @param {number} ratio */
-  drawMarks(context, stamp, now, ratio) {
+  /** Thoughts, tools, failures and sleep, each with its place over a head. @param {number} ratio
+   * @returns {{actor: Actor, picture: Picture | null, box: import("./bubbles.js").Box}[]} */
+  marks(ratio) {
+    const found = [];
     for (const actor of this.actors) {
       const head = this.head(actor);
-      const mark = actor.failed ? pill(`⚠ ${actor.failed}`, "alarm", ratio)
-        : actor.tool ? pill(`🔧 ${actor.tool}`, "tool", ratio)
+      const picture = actor.failed ? pill(`⚠ ${actor.failed}`, "alarm", ratio)
+        : actor.tool ? pill(doing(actor.tool), "tool", ratio)
           : actor.asleep ? pill("z z z", "zzz", ratio) : null;
-      if (mark) stamp(mark, head.x - mark.width / ratio / 2, head.y - 26);
-      else if (actor.thinking) this.drawThought(context, head, now, ratio);
+      if (!picture && !actor.thinking) continue;
+      const [width, height] = picture ? [picture.width / ratio, picture.height / ratio] : [44, 38];
+      found.push({ actor, picture, box: { left: head.x - width / 2, top: head.y - (picture ? 26 : 34), width, height } });
     }
+    return found;
   }
 
   /** @param {CanvasRenderingContext2D} context @param {{x: number, y: number}} head @param {number} now
@@ -323,8 +339,8 @@ export class Scene {
 
   /** @param {CanvasRenderingContext2D} context @param {(picture: Picture, x: number, y: number) => void} stamp
    * @param {{width: number, height: number}} view @param {{left: number, top: number, width: number, height: number}[]} plates
-   * @param {number} ratio */
-  drawBubbles(context, stamp, view, plates, ratio) {
+   * @param {number} ratio @param {import("./bubbles.js").Box[]} marks */
+  drawBubbles(context, stamp, view, plates, ratio, marks) {
     const wanted = [];
     for (const actor of this.actors) {
       const said = this.words.get(actor.id);
@@ -341,12 +357,12 @@ export class Scene {
       const head = this.head(actor);
       return { left: head.x - 7, top: head.y + 2, width: 14, height: 14 };
     });
-    const placed = arrange(wanted, view, SMALL, heads);
+    const placed = arrange(wanted, view, SMALL, [...heads, ...marks]);
     for (const spot of placed.reverse()) {
       const one = /** @type {(typeof wanted)[0]} */ (wanted.find((w) => w.id === spot.id));
       tail(context, spot, one.head, ratio);
       stamp(spot.small ? bubble(["…"], "", "small", ratio, SMALL) : bubble(one.lines, one.count, "speech", ratio, spot), spot.left - 1, spot.top - 1);
-      this.hits.push({ left: spot.left, top: spot.top, width: spot.width, height: spot.height, agent: one.id, message: one.said.messageId });
+      this.hits.push({ left: spot.left, top: spot.top, width: spot.width, height: spot.height, agent: one.id, message: one.said.messageId || `live ${one.said.id}` });
     }
     this.placed = placed;
     this.plates = plates;
@@ -367,27 +383,24 @@ function crosses(a, b) {
  * @param {number} ratio */
 function tail(context, box, head, ratio) {
   const bottom = box.top + box.height - 3;
-  const above = bottom <= head.y + 4;
-  const root = Math.max(box.left + 14, Math.min(box.left + box.width - 14, head.x));
-  const from = above ? bottom : box.top + box.height / 2;
-  const side = above ? 0 : head.x < box.left ? -1 : head.x > box.left + box.width ? 1 : 0;
+  const above = bottom <= head.y + 6;
+  const side = head.x < box.left ? -1 : head.x > box.left + box.width ? 1 : 0;
   if (!above && !side) return;
+  const root = above ? { x: Math.max(box.left + 14, Math.min(box.left + box.width - 14, head.x)), y: bottom - 1 }
+    : { x: side < 0 ? box.left + 2 : box.left + box.width - 3, y: Math.max(box.top + 14, Math.min(bottom - 12, head.y)) };
+  const goal = { x: head.x - (above ? 0 : side * 8), y: Math.max(head.y - 1, above ? bottom + 5 : head.y) };
+  const length = Math.hypot(goal.x - root.x, goal.y - root.y);
+  const reach = Math.min(1, TAIL / length);
+  const tip = { x: root.x + (goal.x - root.x) * reach, y: root.y + (goal.y - root.y) * reach };
   context.save();
   context.scale(ratio, ratio);
   context.fillStyle = "#fffdf6";
   context.strokeStyle = "#4a3d38";
   context.lineWidth = 1.25;
   context.beginPath();
-  if (above) {
-    context.moveTo(root - 6, from - 1);
-    context.lineTo(head.x, Math.max(from + 5, head.y - 1));
-    context.lineTo(root + 6, from - 1);
-  } else {
-    const edge = side < 0 ? box.left + 1 : box.left + box.width - 2;
-    context.moveTo(edge, from - 6);
-    context.lineTo(head.x - side * 8, head.y + 6);
-    context.lineTo(edge, from + 6);
-  }
+  context.moveTo(root.x - (above ? 7 : 0), root.y - (above ? 0 : 7));
+  context.lineTo(tip.x, tip.y);
+  context.lineTo(root.x + (above ? 7 : 0), root.y + (above ? 0 : 7));
   context.stroke();
   context.fill();
   context.restore();

@@ -3,12 +3,17 @@
 
 import { Utterance } from "./bubbles.js";
 import { Camera } from "./camera.js";
+import { whereabouts } from "./walk.js";
+import { FRESH } from "../state.js";
+import { widthOf } from "./labels.js";
 import { Scene } from "./scene.js";
 
 const PAN = 48;
 const LOOK_MS = 100;
 const IDLE_MS = 1000;
 const CLICK = 5;
+/** The longest line of a bubble, in CSS pixels: about 28 signs. */
+const LINE = 215;
 
 export class OfficeView {
   /** @param {HTMLCanvasElement} canvas @param {{now: () => number, state: () => any, select: (id: string | null) => void,
@@ -20,6 +25,8 @@ export class OfficeView {
     this.camera = new Camera();
     this.scene = new Scene(this.camera);
     this.follow = false;
+    /** Whether a line fits a bubble on this screen. @param {string} line */
+    this.fits = (line) => widthOf(line) <= Math.min(LINE, this.camera.width / this.camera.ratio - 44);
     this.frames = 0;
     this.shown = "";
     this.timer = 0;
@@ -64,6 +71,7 @@ export class OfficeView {
       this.scene.furnish(state.office);
       this.shown = "";
     }
+    for (const [id, agent] of state.leaving) if (whereabouts(agent, now).arrived) state.leaving.delete(id);
     this.hear(state, now);
     const word = this.scene.prepare(state, now) + this.camera.zoom + this.camera.x + this.camera.y;
     if (this.follow) this.followSpeaker();
@@ -88,8 +96,9 @@ export class OfficeView {
       if (!said?.text) continue;
       let known = words.get(agent.agent_id);
       if (said.heard) continue;
+      if (!known && said.over && now - said.at > FRESH) { said.heard = true; continue; }
       if (!known || known.id !== said.id) words.set(agent.agent_id, known = new Utterance(said.id, now));
-      known.says(said.text, said.over);
+      known.says(said.text, said.over, this.fits);
       known.messageId = said.messageId ?? "";
     }
     for (const [id, utterance] of words) {
@@ -112,10 +121,11 @@ export class OfficeView {
     const dy = high ? camera.height * 0.6 - at.y : 0;
     if (Math.abs(dx) + Math.abs(dy) < 3) return;
     const ease = this.scene.calm ? 1 : 0.12;
+    const before = [camera.x, camera.y];
     camera.x += Math.round(dx * ease);
     camera.y += Math.round(dy * ease);
-    camera.hold();
-    if (Math.abs(dx) + Math.abs(dy) > 6) this.changed();
+    camera.rim();
+    if (before[0] !== camera.x || before[1] !== camera.y) this.changed();
   }
 
   // -- looking around ----------------------------------------------------------------------------------------------
@@ -193,7 +203,7 @@ export class OfficeView {
       down.delete(event.pointerId);
       if (event.type !== "pointerup" || !here || moved > CLICK || down.size) return;
       const found = this.hit(here.x, here.y);
-      if (found && found.message) this.use.open(found.agent, found.message);
+      if (found?.message) this.use.open(found.agent, found.message);
       else this.use.select(found ? found.agent : null);
     };
     canvas.addEventListener("pointerup", release);
@@ -217,6 +227,7 @@ export class OfficeView {
       });
       if (!keys[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
+      if (event.key.startsWith("Arrow") && this.follow) this.setFollow(false);
       keys[event.key]();
       this.changed();
     });

@@ -45,6 +45,7 @@ export function converse(state, room, request) {
   ask("auto", "start", () => {
     const chosen = [...$("auto-agents").querySelectorAll("input:checked")].map((/** @type {any} */ box) => box.value);
     const topic = $("auto-topic").value.trim();
+    if (people.length && !chosen.length) return Promise.reject(new Error("Tick at least one who talks."));
     return request({
       type: "startAutoMode", ...(room && { roomId: room.room_id }), ...(topic && { topic }),
       ...(people.length && { agents: chosen }), keyword: $("auto-keyword").value,
@@ -53,6 +54,7 @@ export function converse(state, room, request) {
     });
   }, "auto-problem");
   $("auto-topic").focus();
+  for (const field of $("auto").querySelectorAll("details input")) field.oninvalid = () => { field.closest("details").open = true; };
 }
 
 /** @param {any} state @param {any} room @param {(message: any) => Promise<any>} request */

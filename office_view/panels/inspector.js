@@ -1,7 +1,7 @@
 // @ts-check
 /** One colleague from close up: state, words, task, CLI, tokens, and what its processes use. */
 
-import { clock, size } from "../words.js";
+import { clock, doing, size } from "../words.js";
 import { $, avatar, button, element, words } from "./elements.js";
 
 const EVERY_MS = 2000;
@@ -47,7 +47,7 @@ export class Inspector {
     if (!agent) return;
     const seen = this.figures;
     const facts = [
-      ["State", agent.state + (agent.tool ? `, ${agent.tool}` : "")],
+      ["State", agent.state + (agent.tool ? `, ${doing(agent.tool)}` : "")],
       ["For", clock((now - agent.state_since) * 1000)],
       ["Task", agent.current_task ?? "none"],
       ["Backend", agent.cli_backend + (agent.model ? ` · ${agent.model}` : "")],
@@ -58,10 +58,19 @@ export class Inspector {
       ["Up", clock((now - agent.spawned_at) * 1000)],
       ["Process", seen?.pid ? String(seen.pid) : "…"],
     ];
-    const word = JSON.stringify([facts, agent.last_message, agent.states, agent.context_tokens, state.scope]);
-    if (word === this.drawn) return;
-    this.drawn = word;
-    const focused = panel.contains(document.activeElement) ? document.activeElement?.textContent : null;
+    const word = JSON.stringify([agent.agent_id, facts.map(([what]) => what), agent.last_message, agent.states, agent.context_tokens, state.scope]);
+    if (word !== this.drawn) {
+      this.drawn = word;
+      this.build(panel, agent, facts, state.scope === "operator");
+    }
+    const values = panel.querySelectorAll("dd");
+    facts.forEach(([, value], at) => { if (values[at].textContent !== value) values[at].textContent = value; });
+  }
+
+  /** @param {HTMLElement} panel @param {any} agent @param {string[][]} facts @param {boolean} may */
+  build(panel, agent, facts, may) {
+    const focused = panel.contains(document.activeElement) ? document.activeElement?.className : null;
+    const scrolled = panel.scrollTop;
     const head = element("header");
     const names = element("div");
     const title = element("h2", "", agent.name);
@@ -72,10 +81,10 @@ export class Inspector {
     head.append(avatar(agent.name), names, close);
     const list = element("dl");
     for (const [what, value] of facts) list.append(element("dt", "", what), element("dd", "", value));
-    panel.replaceChildren(head, list, ...this.context(agent), element("h3", "", "Last message"),
-      lastWords(agent), ...this.history(agent));
-    if (state.scope === "operator") panel.append(button("Remove …", () => this.use.remove(agent)));
-    if (focused) [...panel.querySelectorAll("button")].find((one) => one.textContent === focused)?.focus();
+    panel.replaceChildren(head, list, ...this.context(agent), element("h3", "", "Last message"), lastWords(agent), ...this.history(agent));
+    if (may) panel.append(button("Remove …", () => this.use.remove(agent), "remove"));
+    panel.scrollTop = scrolled;
+    if (focused) /** @type {HTMLElement | null} */ (panel.querySelector(`.${focused}`))?.focus();
   }
 
   /** @param {any} agent */

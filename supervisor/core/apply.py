@@ -8,7 +8,7 @@ from supervisor import events as e
 
 from .office import characters
 from .office.plan import plan_of
-from .state import KEPT_MESSAGES, Agent, Ask, Auto, Room, State
+from .state import KEPT_MESSAGES, KEPT_STATES, Agent, Ask, Auto, Room, State
 
 
 def apply(state: State, event: e.AnyEvent) -> None:
@@ -24,6 +24,10 @@ def apply(state: State, event: e.AnyEvent) -> None:
         case e.AgentStateChanged():
             agent = state.agents[event.agent_id]
             agent.state, agent.state_since = event.state, event.at
+            agent.states = [*agent.states, (event.state, event.at)][-KEPT_STATES:]
+        case e.ToolUsed():
+            what = f"{event.tool} {event.summary}".strip()
+            state.agents[event.agent_id].tool = what if event.status == "started" else ""
         case e.ParticipationChanged():
             _participation(state, event)
         case e.AgentMoved():
@@ -170,7 +174,7 @@ def _turn(
                 give_up_at=event.at + room.settings.max_wait_time, instruction=event.instruction,
                 mentioned=event.mentioned, manual=event.manual,
             )  # fmt: skip
-            agent.ask_id = event.ask_id
+            agent.ask_id, agent.failed, agent.tool = event.ask_id, "", ""
             room.failed = [other for other in room.failed if other != agent.id]
             if event.manual:
                 return
@@ -198,7 +202,8 @@ def _turn(
 def _turn_ended(state: State, event: e.TurnEnded) -> None:
     ask = state.asks.pop(event.ask_id)
     room, agent = state.rooms[ask.room_id], state.agents[ask.agent_id]
-    agent.ask_id = None
+    agent.ask_id, agent.tool = None, ""
+    agent.failed = (event.detail or "failed") if event.outcome == "failed" else ""
     taken = event.outcome in ("answered", "skipped")
     if taken:
         agent.instruction = ask.instruction or agent.instruction
@@ -281,12 +286,14 @@ def _auto(
             if room.auto.paused is None:
                 room.auto.paused_at = event.at
             room.auto.paused, room.auto.retry_at, room.auto.next_at = event.reason, event.retryAt, None
+            room.auto.detail = event.detail
         case e.AutoModeResumed():
             auto = room.auto
             assert auto is not None
             if auto.paused is not None:
                 auto.paused_ms += int((event.at - auto.paused_at) * 1000)
             auto.paused, auto.retry_at, auto.ends_at, auto.attempt = None, None, event.endsAt, event.attempt
+            _forgive(state, room)
             for ask_id in auto.wave:
                 state.asks[ask_id].give_up_at = event.at + room.settings.max_wait_time
         case e.AutoModeEnded():
@@ -294,6 +301,12 @@ def _auto(
                 state.asks[ask_id].manual = True
             room.auto = None
             room.end = event
+            _forgive(state, room)
+
+
+def _forgive(state: State, room: Room) -> None:
+    for agent_id in room.agents:
+        state.agents[agent_id].failed = ""
 
 
 def clone(state: State) -> State:

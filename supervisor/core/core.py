@@ -304,7 +304,8 @@ class Core(Turns, Manual, Moderating, Moves):
         if room is not None:
             self._say(room, "system", f"{agent.name} | {agent.role} left the conversation")
             if room.auto is not None and (not stop or len(room.agents) < 2):
-                self._end(room, "agent_exit", agent.id, reason)
+                gone = f"{agent.name} was removed" if reason == "terminated" else f"{agent.name}: {reason}"
+                self._end(room, "agent_exit", agent.id, gone)
             elif room.auto is not None and room.auto.paused is None:
                 self._go_on(room)
 
@@ -354,10 +355,10 @@ class Core(Turns, Manual, Moderating, Moves):
 
     def _top_up(self, room: Room) -> None:
         """A1: two or more, each with a role of its own."""
-        names = {self.state.agents[agent_id].name.lower() for agent_id in room.agents}
+        names = {agent.name.lower() for agent in self.state.agents.values()}  # in another room they are still the same
         roles = {self.state.agents[agent_id].role for agent_id in room.agents}
         spare = [(name, role) for name, role in CAST if name.lower() not in names and role not in roles]
-        spare += [(f"Guest{n}", f"guest {n}") for n in range(1, 3) if f"guest{n}" not in names]
+        spare += [(f"Guest{n}", f"guest {n}") for n in range(1, len(names) + 3) if f"guest{n}" not in names]
         while len(room.agents) < 2:
             name, role = spare.pop(0)
             self._spawn(inputs.AgentConfig(name=name, role=role), room)

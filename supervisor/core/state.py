@@ -17,6 +17,7 @@ from supervisor.events import (
     Task,
 )  # fmt: skip
 
+KEPT_STATES = 12
 KEPT_MESSAGES = 500
 """How many messages of a room are held in memory; the database has all of them."""
 
@@ -54,6 +55,12 @@ class Agent(msgspec.Struct, kw_only=True):
     instruction: str = ""
     """A fingerprint of the instruction that its session holds."""
     last_message: str = ""
+    tool: str = ""
+    """The tool that it uses now, with what."""
+    failed: str = ""
+    """Why its last turn failed."""
+    states: list[tuple[AgentState, float]] = []
+    """Its last states, each with its time."""
     renewals: int = 0
     forgotten: int = 0
     """The number of the last message before its session began anew; its own ones up to there it has to be told."""
@@ -100,6 +107,7 @@ class Auto(msgspec.Struct, kw_only=True):
     paused_at: float = 0.0
     paused_ms: int = 0
     retry_at: float | None = None
+    detail: str = ""
     attempt: int = 0
 
 

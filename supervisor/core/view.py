@@ -49,6 +49,7 @@ def agent(state: State, one: Agent, now: float) -> dict[str, Any]:
         "thinking": one.state == "thinking", "input_tokens": one.input_tokens, "output_tokens": one.output_tokens,
         "context_tokens": one.context_tokens, "context_max": one.context_max, "cost_usd": one.cost_usd,
         "last_message": one.last_message, "spawned_at": one.spawned_at,
+        "tool": one.tool, "failed": one.failed, "states": [{"state": s, "at": at} for s, at in one.states],
     }  # fmt: skip
 
 
@@ -66,7 +67,7 @@ def room(state: State, one: Room) -> dict[str, Any]:
         "auto": {
             "topic": auto.topic, "startedAt": auto.started_at, "endsAt": auto.ends_at, "turns": auto.turns,
             "interactionPattern": auto.pattern, "paused": auto.paused, "retryAt": auto.retry_at,
-            "pausedAt": auto.paused_at if auto.paused else None,
+            "pausedAt": auto.paused_at if auto.paused else None, "detail": auto.detail,
         } if auto else None,
     }  # fmt: skip
 

@@ -108,6 +108,7 @@ class AgentRuntime:
         self._batch = Batch(at=0.0)
         self._colleagues: dict[str, Colleague] = {}
         self._prompts: dict[str, str] = {}
+        self._live: dict[str, tuple[str, str]] = {}
         self._requests: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._over = trio.Event()
         self._writer = trio.CapacityLimiter(1)
@@ -259,7 +260,13 @@ class AgentRuntime:
         return self._clock.now()
 
     def snapshot(self) -> dict[str, Any]:
-        return view.snapshot(self.core, self._clock.now())
+        """The present, with the words that are being said."""
+        shown = view.snapshot(self.core, self._clock.now())
+        for agent in shown["agents"]:
+            ask_id, text = self._live.get(agent["agent_id"], ("", ""))
+            if text and ask_id == self.core.state.agents[agent["agent_id"]].ask_id:
+                agent["said"] = {"id": ask_id, "text": text}
+        return shown
 
     async def missed(self, after: int, until: int) -> list[str]:
         """Stored events, as they went over the wire."""
@@ -338,6 +345,7 @@ class AgentRuntime:
         for event in decision.events:
             if isinstance(event, e.TurnEnded):
                 self._prompts.pop(event.ask_id, None)
+                self._live.pop(event.agent_id, None)
         if isinstance(item, Request):
             self._answered(item, self._answer(item.request_id, decision.agent_id), batch)
         return decision.effects
@@ -448,7 +456,11 @@ class AgentRuntime:
     # -- what agents tell -----------------------------------------------------------------------------------------
 
     def show(self, frame: e.TextDelta | e.Status) -> None:
-        """Transient: past the core and the database, straight to whoever looks."""
+        """Transient: past the core and the database, straight to whoever looks; who comes late gets what was said."""
+        if isinstance(frame, e.TextDelta):
+            ask_id, text = self._live.get(frame.agent_id, ("", ""))
+            text = text if ask_id == frame.ask_id else ""
+            self._live[frame.agent_id] = (frame.ask_id, (text + frame.text)[:LONGEST_LINE])
         self.bus.publish([frame])
 
     def progress(self, ask_id: str, status: str) -> None:

@@ -79,6 +79,7 @@ class Plan:
         self._check_shape()
         self.things = self._find_things()
         self._check_edge()
+        self._check_hung()
         self.door = self._find_door()
         kinds = [KINDS[sign] for row in self.rows for sign in row]
         self.walkable = bytes(kind.where == "floor" or kind.name == "door" for kind in kinds)
@@ -135,6 +136,13 @@ class Plan:
             for x, sign in enumerate(row):
                 if (x in (0, self.width - 1) or y in (0, self.height - 1)) and KINDS[sign].where != "wall":
                     raise self._wrong(y, x, f"the outer edge has to be wall (#), got {sign!r}.")
+
+    def _check_hung(self) -> None:
+        for thing in self.things:
+            hung = KINDS[self.rows[thing.y][thing.x]].where == "wall" and thing.kind != "door"
+            below = self.rows[thing.y + 1][thing.x] if thing.y + 1 < self.height else "#"
+            if hung and KINDS[below].where == "wall":
+                raise self._wrong(thing.y, thing.x, f"nobody can see a {thing.kind} here: hang it above a floor.")
 
     def _find_door(self) -> int:
         doors = [thing for thing in self.things if thing.kind == "door"]

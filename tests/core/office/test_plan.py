@@ -61,6 +61,7 @@ def test_notes_and_foreign_line_ends_are_fine() -> None:
         (SMALL.replace("E", "#"), "expected one door (E), got 0"),
         (SMALL.replace("##E####", "##EE###"), "expected one door (E), got 2"),
         (SMALL.replace("E", "#").replace("#.....#", "#..E..#"), "line 4, column 4: the door (E) has to lead outside"),
+        (SMALL.replace("#.....#", "=.....#"), "line 4, column 1: nobody can see a window here: hang it above a floor."),
         (SMALL.replace("c", "."), "expected at least one desk (DD) with a chair"),
         (SMALL.replace("#.....#", "#c....#"), "line 4, column 2: a chair (c) needs a desk (D) or a table (T)"),
         (SMALL.replace("#..c..#", "#.#c###"), "line 2, column 4: nobody can get from the door to this chair"),
