@@ -155,6 +155,11 @@ function drawPeople() {
 
 /** @param {any} here */
 function drawTransport(here) {
+  const templates = state.options?.templates ?? [];
+  if ($("templates").options.length !== templates.length + 1) {
+    $("templates").replaceChildren(new Option("choose …", ""), ...templates.map((/** @type {any} */ one) => new Option(`${one.name}: ${one.says}`, one.name)));
+  }
+  $("templates").disabled = state.scope !== "operator";
   const toggle = $("toggle");
   const text = here?.auto ? "■ Stop" : "▶ Auto";
   if (toggle.textContent !== text) toggle.textContent = text;
@@ -177,6 +182,10 @@ function drawBanner(here) {
   const text = end ? whyEnded(end) : "";
   if ($("why").textContent !== text) $("why").textContent = text;
   $("again").hidden = state.scope !== "operator";
+  const outcome = here?.outcome?.content ?? "";
+  $("outcome").hidden = !outcome;
+  if ($("outcome").textContent !== outcome) $("outcome").textContent = outcome;
+  $("conclude").hidden = state.scope !== "operator" || Boolean(outcome);
 }
 
 // -- doing -----------------------------------------------------------------------------------------------------------
@@ -237,6 +246,14 @@ $("retry").addEventListener("click", () => ask({ type: "retry_turn", room_id: ro
 $("again").addEventListener("click", () => {
   const here = room();
   ask({ type: "startAutoMode", roomId: here.room_id, ...(topicOf(here) && { topic: topicOf(here) }) });
+});
+$("conclude").addEventListener("click", () => ask({ type: "request_outcome", room_id: room()?.room_id }));
+$("templates").addEventListener("change", (/** @type {any} */ event) => {
+  const template = event.target.value;
+  event.target.value = "";
+  $("menu").open = false;
+  roomId = null;
+  if (template) ask({ type: "create_room", template });
 });
 $("export").addEventListener("click", () => {
   const here = room();

@@ -135,6 +135,9 @@ export function applied(state, event, now = event.at) {
         if (author?.said && now - event.at < FRESH) Object.assign(author.said, { text: event.message.content, over: true, messageId: event.message.id, at: event.at });
       }
       break;
+    case "room_outcome":
+      if (room) room.outcome = event.message;
+      break;
     case "pending_resolved":
       if (room) {
         const done = new Set([...event.accepted, ...event.dismissed]);
@@ -159,7 +162,7 @@ export function applied(state, event, now = event.at) {
       }
       break;
     case "autoModeStarted":
-      if (room) Object.assign(room, { mode: "auto", end: null, auto: { topic: event.topic,
+      if (room) Object.assign(room, { mode: "auto", end: null, outcome: null, auto: { topic: event.topic,
         startedAt: event.at, endsAt: event.endsAt, turns: 0, interactionPattern: event.interactionPattern,
         paused: null, retryAt: null } });
       break;

@@ -80,6 +80,7 @@ export function size(bytes) {
 export function markdown(room, agents) {
   const escape = (/** @type {string} */ text) => text.replace(/[\\`*_[\]<>#]/g, "\\$&").replaceAll("\n", " ");
   const parts = [`# ${escape(room.lastTopic ?? room.auto?.topic ?? room.name)}`];
+  if (room.outcome) parts.push("## Outcome", room.outcome.content, "## Conversation");
   for (const message of room.messages) {
     const role = agents.get(message.author)?.role;
     if (message.type === "agent") parts.push(`**${escape(message.author_name)}${role ? ` (${escape(role)})` : ""}:**`, message.content);

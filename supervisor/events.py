@@ -17,6 +17,7 @@ TurnOutcome = Literal["answered", "skipped", "failed", "interrupted"]
 EndReason = Literal[
     "keyword", "timer", "user", "agent_exit", "all_skipped", "message_limit", "context_limit", "budget", "error"
 ]
+Purpose = Literal["turn", "outcome"]
 MessageType = Literal["user", "agent", "system", "error", "pending"]
 PauseReason = Literal["failure", "rate_limit", "max_wait", "suspended", "nobody"]
 
@@ -38,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     max_wait_time: float = 120.0
     interaction_pattern: str = "walk-to-agent"
     barge_in: bool = False
+    outcome: bool = False
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -190,6 +192,7 @@ class TurnStarted(Event, frozen=True, kw_only=True, tag="turn_started"):
     """The messages that the prompt holds."""
     instruction: str = ""
     """A fingerprint of the instruction that the prompt begins with, where it has one."""
+    purpose: Purpose = "turn"
     manual: bool = False
     """Its answer waits for a person to take it."""
     mentioned: bool = False
@@ -302,6 +305,13 @@ class PendingResolved(Event, frozen=True, kw_only=True, tag="pending_resolved"):
     dismissed: list[str]
 
 
+class RoomOutcome(Event, frozen=True, kw_only=True, tag="room_outcome"):
+    """What a conversation came to (D22)."""
+
+    room_id: str
+    message: Message
+
+
 class SessionRenewed(Event, frozen=True, kw_only=True, tag="agent_session"):
     """An agent begins anew: its session held something that does not count any more, or lacked something that does."""
 
@@ -357,8 +367,8 @@ AnyEvent = (
     AgentJoined | AgentLeft | AgentStateChanged | ParticipationChanged | AgentAcknowledged | AgentMoved
     | OfficeFurnished | AgentMessage | AgentSpoke | ToolUsed | UsageReported | TurnStarted | TurnRestarted
     | TurnEnded | AnswerHeld | AutoModeStarted | AutoModePaused | AutoModeResumed | KeywordIgnored | AutoModeEnded
-    | MessageAdded | MessageUpdated | PendingAdded | PendingResolved | SessionRenewed | RoomCreated | RoomClosed
-    | RoomUpdated | ContextWarning | RateLimited | TaskUpdated
+    | MessageAdded | MessageUpdated | PendingAdded | PendingResolved | RoomOutcome | SessionRenewed | RoomCreated
+    | RoomClosed | RoomUpdated | ContextWarning | RateLimited | TaskUpdated
 )  # fmt: skip
 
 

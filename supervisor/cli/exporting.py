@@ -67,6 +67,9 @@ def facts(db: Database, room_id: str) -> dict[str, Any]:
             {"reason": end.reason, "turns": end.turns, "durationMs": end.durationMs, "endedBy": end.endedBy}
             for end in ended
         ],
+        "outcome": next(
+            (event.message.content for event in reversed(events) if isinstance(event, e.RoomOutcome)), None
+        ),
         "messages": store.history(db, room_id),
     }
 
@@ -86,6 +89,8 @@ def markdown(found: dict[str, Any]) -> str:
     day = datetime.fromtimestamp(found["room"]["created_at"], UTC)
     people = ", ".join(f"{a['name']} ({a['role']}, {a['backend']})" for a in found["agents"])
     parts = [f"# {escape(title)}", f"{day:%Y-%m-%d %H:%M} UTC. {escape(people)}."]
+    if found["outcome"]:
+        parts += ["## Outcome", found["outcome"], "## Conversation"]
     for message in found["messages"]:
         text = message["content"]
         if message["type"] == "agent":

@@ -68,6 +68,8 @@ class PlainScreen:
                 self.print(f"{frame.event.topic}\n")
             case e.MessageAdded(message=message):
                 self.message(message)
+            case e.RoomOutcome(message=message):
+                self.print(f"Outcome, by {message.author_name}:\n{message.content}\n")
             case e.KeywordIgnored():
                 self.print(f"(the keyword came before turn {frame.event.minTurns} and is ignored)\n")
             case e.Status(level="error" | "warning"):

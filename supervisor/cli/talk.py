@@ -14,6 +14,8 @@ import trio
 from supervisor import events as e
 from supervisor.config import person_problem
 from supervisor.core import inputs
+from supervisor.core.rooms.templates import TEMPLATES
+from supervisor.core.rooms.turns import CONCLUDED
 from supervisor.driving.backends import BACKENDS
 from supervisor.errors import ConfigError
 from supervisor.runtime import AgentRuntime
@@ -41,6 +43,8 @@ PLANNED = ("keyword", "timer", "user", "all_skipped", "message_limit", "budget")
 @click.option("--agent", "agents", multiple=True, metavar="NAME:ROLE[:BACKEND]", help="Who talks; twice or more.")
 @click.option("--turns", default=0, type=click.IntRange(0), help="End after so many answers; 0 means no limit.")
 @click.option("--min-turns", default=0, type=click.IntRange(0), help="Do not heed the keyword before so many turns.")
+@click.option("--template", type=click.Choice(list(TEMPLATES)), help="Who talks, and by which rules.")
+@click.option("--summary", is_flag=True, help="End with the outcome: what was agreed, what stays open.")
 @click.option("--json", "as_json", is_flag=True, help="One event a line, and nothing else.")
 @click.option("--export", "export_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write the conversation to FILE at the end (.md, .json or .jsonl).")  # fmt: skip
@@ -51,6 +55,8 @@ def talk(
     agents: tuple[str, ...],
     turns: int,
     min_turns: int,
+    template: str | None,
+    summary: bool,
     as_json: bool,
     export_file: Path | None,
     config_file: Path | None,
@@ -67,13 +73,16 @@ def talk(
       supervisor talk
       supervisor talk "Should we rewrite the old system?" --seed 7
       supervisor talk "Tabs or spaces?" --agent Ada:optimist:claude --agent Bo:sceptic:claude
+      supervisor talk "Ship on Friday?" --template code-review --summary
       supervisor talk --seed 7 --json
     """
-    found = with_settings(
-        office(config_file), keyword=keyword, interaction_pattern=pattern, max_messages=turns, min_turns=min_turns,
-        max_duration_ms=milliseconds(duration), response_delay=0.0,
-    )  # fmt: skip
-    cast = tuple(person(text, found) for text in agents) or configured(found) or tuple(person(t, found) for t in CAST)
+    rules = TEMPLATES[template].settings if template else {}
+    found = with_settings(with_settings(office(config_file), **rules), keyword=keyword, interaction_pattern=pattern,
+                          max_messages=turns or None, min_turns=min_turns or None, response_delay=0.0,
+                          max_duration_ms=milliseconds(duration), outcome=summary or None)  # fmt: skip
+    usual = tuple(f"{name}:{role}" for name, role in TEMPLATES[template].people) if template else CAST
+    cast = tuple(person(text, found) for text in agents)
+    cast = cast or (() if template else configured(found)) or tuple(person(text, found) for text in usual)
     if len(cast) < 2:
         raise ConfigError("A conversation needs two agents: give --agent twice.")
     if len({one.name.lower() for one in cast}) < len(cast):
@@ -165,8 +174,18 @@ class Talking:
                 self.screen.show(frame)
                 if isinstance(frame.event, e.AutoModeEnded):
                     self.end = frame.event
-                    return frame.event.roomId
+                if self.end is not None and not self._concluding(frame.event):
+                    return self.end.roomId
+
+    def _concluding(self, event: Any) -> bool:
+        """Whether the outcome is still to come."""
+        assert self.end is not None
+        if isinstance(event, e.TurnEnded) and event.turn == 0:
+            return False
+        return self.office.settings.outcome and self.end.reason in CONCLUDED and self.end.turns > 0
 
     async def _stop_when_asked(self, signals: Signals) -> None:
         await signals.asked.wait()
+        if self.end is not None:  # only the outcome was waited for
+            self.runtime.tell(inputs.CloseRoom(room_id=self.end.roomId))
         self.runtime.tell(inputs.StopAutoMode())

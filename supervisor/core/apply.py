@@ -54,6 +54,9 @@ def apply(state: State, event: e.AnyEvent) -> None:
             room = state.rooms[event.room_id]
             done = {*event.accepted, *event.dismissed}
             room.pending = [message for message in room.pending if message.id not in done]
+        case e.RoomOutcome():
+            state.message_count += 1
+            state.rooms[event.room_id].outcome = event.message
         case e.SessionRenewed():
             _renewed(state, event)
         case e.RoomCreated():
@@ -172,7 +175,7 @@ def _turn(
             state.asks[event.ask_id] = Ask(
                 id=event.ask_id, agent_id=agent.id, room_id=room.id, turn=event.turn, heard=event.heard,
                 give_up_at=event.at + room.settings.max_wait_time, instruction=event.instruction,
-                mentioned=event.mentioned, manual=event.manual,
+                mentioned=event.mentioned, manual=event.manual, purpose=event.purpose,
             )  # fmt: skip
             agent.ask_id, agent.failed, agent.tool = event.ask_id, "", ""
             room.failed = [other for other in room.failed if other != agent.id]
@@ -217,7 +220,7 @@ def _turn_ended(state: State, event: e.TurnEnded) -> None:
         else:
             room.current_index = (room.agents.index(agent.id) + 1) % len(room.agents)
         room.skip_count[agent.id] = room.skip_count.get(agent.id, 0) + 1 if event.outcome == "skipped" else 0
-    elif ask.manual and event.outcome == "failed":
+    elif ask.manual and ask.purpose == "turn" and event.outcome == "failed":
         room.due = [other for other in room.due if other != agent.id]
         room.failed.append(agent.id)
     if room.auto is not None and event.ask_id in room.auto.wave:
@@ -276,7 +279,7 @@ def _auto(
             room.end = None
             room.skip_count = {}
             room.topic, room.due, room.failed, room.mentioned = event.topic, [], [], []
-            room.current_index = 0
+            room.current_index, room.outcome = 0, None
             room.auto = Auto(
                 topic=event.topic, started_at=event.at, ends_at=event.endsAt, pattern=event.interactionPattern,
                 unattended=event.unattended,

@@ -27,6 +27,8 @@ from .office.patterns import PATTERNS
 from .rooms import speech
 from .rooms.manual import Manual
 from .rooms.moderating import Moderating
+from .rooms.outcome import Concluding
+from .rooms.templates import TEMPLATES
 from .rooms.turns import Turns
 from .state import Agent, Room, State
 
@@ -41,7 +43,7 @@ CAST = (
 """Who comes when a room needs somebody."""
 
 
-COMPOUND = (inputs.StartRoom, inputs.StartAutoMode, inputs.SetMode)
+COMPOUND = (inputs.StartRoom, inputs.StartAutoMode, inputs.SetMode, inputs.CreateRoom)
 """Inputs that take several steps, each of which may be refused."""
 
 
@@ -81,7 +83,7 @@ class Decision(NamedTuple):
     agent_id: str | None = None
 
 
-class Core(Turns, Manual, Moderating, Moves):
+class Core(Turns, Manual, Moderating, Concluding, Moves):
     """Agents, tasks, rooms and the office, in one order."""
 
     def __init__(self, rules: Rules, state: State | None = None) -> None:
@@ -123,8 +125,10 @@ class Core(Turns, Manual, Moderating, Moves):
                 self._assign(self._agent(given.agent_id), given.task_name)
             case inputs.CompleteTask():
                 self._complete(given.task_id)
+            case inputs.RequestOutcome():
+                self._request_outcome(self._room(given.room_id), given.agent_id)
             case inputs.CreateRoom():
-                self._open_room(given.name or "", self.rules.settings)
+                self._furnished_room(given.name or "", given.template or "")
             case inputs.CloseRoom():
                 self._close(self._room(given.room_id))
             case inputs.StartRoom():
@@ -345,6 +349,18 @@ class Core(Turns, Manual, Moderating, Moves):
         shown = speech.strip(name, settings.keyword)[:LONGEST_ROOM_NAME]
         self._emit(e.RoomCreated(room_id=room_id, name=shown or "Office", settings=settings))
         return self.state.rooms[room_id]
+
+    def _furnished_room(self, name: str, template: str) -> Room:
+        """D20: a room with its people and rules."""
+        if not template:
+            return self._open_room(name, self.rules.settings)
+        if template not in TEMPLATES:
+            raise Refused("bad_message", f"There is no template {template!r}; choose one of {', '.join(TEMPLATES)}.")
+        chosen = TEMPLATES[template]
+        room = self._open_room(name or template, msgspec.structs.replace(self.rules.settings, **chosen.settings))
+        for person, role in chosen.people:
+            self._spawn(inputs.AgentConfig(name=person, role=role), room)
+        return room
 
     def _close(self, room: Room, *, walks: bool = True) -> None:
         if room.auto is not None:

@@ -85,6 +85,11 @@ class SetMode(Command, frozen=True, kw_only=True, tag="set_mode"):
     room_id: str | None = None
 
 
+class RequestOutcome(Command, frozen=True, kw_only=True, tag="request_outcome"):
+    room_id: str | None = None
+    agent_id: str | None = None
+
+
 class SetParticipation(Command, frozen=True, kw_only=True, tag="set_participation"):
     agent_id: str
     participating: bool
@@ -126,6 +131,7 @@ class CompleteTask(Command, frozen=True, kw_only=True, tag="complete_task"):
 
 class CreateRoom(Command, frozen=True, kw_only=True, tag="create_room"):
     name: str | None = None
+    template: str | None = None
 
 
 class CloseRoom(Command, frozen=True, kw_only=True, tag="close_room"):
@@ -150,8 +156,8 @@ class GetTranscriptLine(Command, frozen=True, kw_only=True, tag="get_transcript_
 
 Decided = (
     SpawnAgent | TerminateAgent | StartAutoMode | StopAutoMode | ResumeAutoMode | RetryTurn | CancelRateLimitWait
-    | UserMessage | ResolvePending | SetMessageActive | SetMode | SetParticipation | SetOrder | UpdateSettings
-    | MoveAgent | AssignTask | CompleteTask | CreateRoom | CloseRoom
+    | UserMessage | ResolvePending | SetMessageActive | SetMode | RequestOutcome | SetParticipation | SetOrder
+    | UpdateSettings | MoveAgent | AssignTask | CompleteTask | CreateRoom | CloseRoom
 )  # fmt: skip
 """Commands that the core decides about."""
 Asked = GetAgentState | GetHistory | GetTranscriptLine

@@ -13,6 +13,7 @@ from supervisor.events import (
     MoveReason,
     PauseReason,
     Position,
+    Purpose,
     Settings,
     Task,
 )  # fmt: skip
@@ -77,6 +78,7 @@ class Ask(msgspec.Struct, kw_only=True):
     give_up_at: float
     instruction: str = ""
     """A fingerprint of the instruction that its prompt begins with; the session holds it once it was answered."""
+    purpose: Purpose = "turn"
     manual: bool = False
     mentioned: bool = False
     restarted: bool = False
@@ -128,6 +130,8 @@ class Room(msgspec.Struct, kw_only=True):
     failed: list[str] = []
     """Who could not answer, in manual mode."""
     topic: str = ""
+    outcome: Message | None = None
+    """What the last conversation came to."""
     heard: dict[str, list[str]] = {}
     """Which of the messages in memory each agent has had."""
     auto: Auto | None = None

@@ -10,6 +10,7 @@ from supervisor import events as e
 
 from .office.characters import tile_at, walks
 from .office.patterns import PATTERNS
+from .rooms.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from .core import Core
@@ -30,7 +31,7 @@ def snapshot(core: Core, now: float) -> dict[str, Any]:
             "backends": list(rules.backends),
             "default_backend": rules.default_backend,
             "patterns": [{"name": name, "says": pattern.says} for name, pattern in PATTERNS.items()],
-            "templates": [],
+            "templates": [{"name": name, "says": one.says} for name, one in TEMPLATES.items()],
             "limits": {"agents": rules.most_agents, "rooms": rules.most_rooms},
             "settings": full(rules.settings),
         },
@@ -63,6 +64,7 @@ def room(state: State, one: Room) -> dict[str, Any]:
         "next_response_at": auto.next_at if auto else None, "settings": full(one.settings),
         "pending": msgspec.to_builtins(one.pending),
         "mentioned": one.mentioned, "due": one.due, "failed": one.failed, "topic": one.topic,
+        "outcome": msgspec.to_builtins(one.outcome),
         "end": msgspec.to_builtins(one.end), "messages": msgspec.to_builtins(one.messages[-SHOWN_MESSAGES:]),
         "auto": {
             "topic": auto.topic, "startedAt": auto.started_at, "endsAt": auto.ends_at, "turns": auto.turns,

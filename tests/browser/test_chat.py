@@ -112,3 +112,25 @@ def test_after_kill_nine_the_room_is_as_it_was(tmp_path: Path) -> None:
             expect(page.locator(".member.paused .name")).to_have_text("Bob")
             page.click("#take-all")
             expect(page.locator(".message.agent:not(.inactive)")).to_have_count(2)
+
+
+def test_a_room_from_a_template_and_its_outcome(tmp_path: Path) -> None:
+    """D20, D22: made in the menu, held, and ended with the result in the banner."""
+    with server(tmp_path, **QUICK) as started, browser() as found:
+        window = Window(found, started)
+        page = window.open()
+        page.click("#menu summary")
+        page.select_option("#templates", "interview")
+        expect(page.locator(".member .name")).to_have_text(["Lea", "Dee"])
+        page.click("#toggle")
+        page.fill("#auto-topic", "Is maths discovered or invented?")
+        page.locator("#auto details summary").click()
+        page.fill("#auto-messages", "2")
+        page.click("#auto-start")
+        expect(page.locator("#why")).to_contain_text("2 turns", timeout=30_000)
+        page.click("#conclude")
+        expect(page.locator("#outcome")).to_contain_text("Who held what", timeout=20_000)
+        expect(page.locator("#conclude")).to_be_hidden()
+        page.reload()
+        expect(page.locator("#outcome")).to_contain_text("Who held what")
+        assert window.complaints == []

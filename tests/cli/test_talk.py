@@ -253,3 +253,30 @@ def test_the_doctor_and_completion() -> None:
     assert "_SUPERVISOR_COMPLETE" in supervisor("completion", "bash").stdout
     words = supervisor("", _SUPERVISOR_COMPLETE="bash_complete", COMP_WORDS="supervisor ex", COMP_CWORD="1").stdout
     assert "export" in words
+
+
+def test_a_template_and_the_outcome(tmp_path: Path) -> None:
+    """D20, D22: the people of the template talk, and it ends with what came of it, on top of the export too."""
+    file = tmp_path / "talk.md"
+    done = supervisor(
+        "talk", "Should we rewrite the legacy system?", "--template", "code-review", "--summary", "--seed", "3",
+        "--export", str(file), "--state-dir", str(tmp_path / "state"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Cy (author of the change): " in done.stdout
+    assert "Kit (operator): " in done.stdout
+    said, _, outcome = done.stdout.partition("Outcome, by ")
+    assert said
+    assert "Agreed: " in outcome
+    assert outcome.endswith("They agree.\n")
+    text = file.read_text()
+    assert text.index("## Outcome") < text.index("## Conversation")
+    stored = json.loads(supervisor("export", "last", "--format", "json", "--state-dir", str(tmp_path / "state")).stdout)
+    assert stored["outcome"] in text
+
+
+def test_an_outcome_is_asked_for_also_after_a_limit() -> None:
+    done = supervisor("talk", "--turns", "2", "--summary", "--json", "--seed", "1")
+    kinds = [json.loads(line)["type"] for line in done.stdout.splitlines()]
+    assert kinds.index("autoModeEnded") < kinds.index("room_outcome")
+    assert done.returncode == 0

@@ -48,6 +48,12 @@ def instruction(me: Person, others: Sequence[Person], topic: str, keyword: str, 
     return "\n\n".join([*parts, SKIP_RULE] if may_skip else parts)
 
 
+OUTCOME = (
+    "The conversation is over. Write down the outcome of this conversation for somebody who was not there: what was "
+    "agreed, what stays open, and who held what. Plain text, a few short paragraphs, without the keyword."
+)
+
+
 def said(words: Sequence[tuple[Person, str]], mark: str, *, begun: bool = False) -> str:
     """A prompt that holds what others said, each with its author; without any, the request to begin or to go on."""
     return "\n\n".join(framed(author, text, mark) for author, text in words) or (GO_ON if begun else BEGIN)

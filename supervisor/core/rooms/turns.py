@@ -33,6 +33,8 @@ RATE_LIMIT_SECONDS = 60.0
 """How long to wait where a rate limit does not say when it ends."""
 RETRY_SECONDS = 1.0
 LONGEST_TOPIC = 4000
+CONCLUDED: tuple[e.EndReason, ...] = ("keyword", "timer", "all_skipped", "message_limit", "budget")
+"""The ends after which a result is asked for, where a room wants one."""
 MOST_HOPS = 6
 """How many turns in a row may be taken by mention before the order has its way again."""
 
@@ -65,6 +67,8 @@ class Turns:
         def _manual_failed(
             self, room: Room, ask: Ask, why: str, *, late: bool = False, over: inputs.TurnOver | None = None
         ) -> None: ...
+        def _outcome_over(self, room: Room, ask: Ask, over: inputs.TurnOver) -> None: ...
+        def _request_outcome(self, room: Room, agent_id: str | None = None) -> None: ...
         def _manual_over(self, room: Room, ask: Ask, over: inputs.TurnOver) -> None: ...
 
     # -- beginning and ending -------------------------------------------------------------------------------------
@@ -143,6 +147,9 @@ class Turns:
         ))  # fmt: skip
         self._say(room, "system", "Auto mode stopped")
         self._stage_end(room)
+        spoken = any(m.type == "agent" and m.active and m.author in room.agents for m in room.messages)
+        if room.settings.outcome and reason in CONCLUDED and spoken:
+            self._request_outcome(room)
 
     def _drop(
         self, ask: Ask, outcome: e.TurnOutcome, why: str, *, interrupt: bool = True, signal: str = "stop"
@@ -275,7 +282,9 @@ class Turns:
             self._ask(room, agent, mentioned=mentioned)
         self._update(room)
 
-    def _ask(self, room: Room, agent: Agent, *, mentioned: bool = False, manual: bool = False) -> None:
+    def _ask(
+        self, room: Room, agent: Agent, *, mentioned: bool = False, manual: bool = False, purpose: e.Purpose = "turn"
+    ) -> None:  # fmt: skip
         auto = room.auto
         if why := self._outdated(room, agent):
             self._renew(room, agent, why)
@@ -296,10 +305,12 @@ class Turns:
         print_of = hashlib.sha256(told.encode()).hexdigest()[:12]
         known = agent.instruction == print_of
         prompt = prompts.said(words, mark, begun=known)
+        if purpose == "outcome":
+            prompt = "\n\n".join([prompt, prompts.OUTCOME] if words else [prompts.OUTCOME])
         topic = [m.id for m in room.messages if m.author == e.TOPIC and m.content == room.topic][-1:]
         turn = auto.turns + len(auto.wave) + 1 if auto else 0
         self._emit(e.TurnStarted(
-            agent_id=agent.id, room_id=room.id, turn=turn, ask_id=ask_id, manual=manual,
+            agent_id=agent.id, room_id=room.id, turn=turn, ask_id=ask_id, manual=manual, purpose=purpose,
             heard=[*([] if known else topic), *(m.id for m in unheard)], instruction="" if known else print_of,
             mentioned=mentioned,
         ))  # fmt: skip
@@ -370,6 +381,8 @@ class Turns:
                     agentId=agent.id, text=fact.text, messageId=f"{ask.id}:{len(ask.lines) + 1}", roomId=room.id,
                     transcript=fact.source,
                 ))  # fmt: skip
+            case inputs.TurnOver() if ask.purpose == "outcome":
+                self._outcome_over(room, ask, fact)
             case inputs.TurnOver() if ask.manual:
                 self._manual_over(room, ask, fact)
             case inputs.TurnOver():
