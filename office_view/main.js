@@ -11,7 +11,7 @@ import { Inspector } from "./panels/inspector.js";
 import { Members } from "./panels/members.js";
 import { Pending } from "./panels/pending.js";
 import * as sound from "./sound.js";
-import { applied, empty, toast, welcomed } from "./state.js";
+import { applied, empty, remembered, toast, welcomed } from "./state.js";
 import { markdown, progress, whyEnded } from "./words.js";
 
 export let state = empty();
@@ -38,7 +38,7 @@ export const office = new OfficeView($("canvas"), {
   },
 });
 const chat = new Chat({ source: (message) => dialogs.source(message, request),
-  toggle: (message, active) => ask({ type: "set_message_active", message_id: message.id, active }) });
+  toggle: (message, active) => ask({ type: "set_message_active", message_id: message.id, active }), older, redraw: () => draw() });
 const members = new Members({ ask, remove: (agent) => dialogs.farewell(agent, request) });
 const pending = new Pending({ ask });
 const composer = new Composer({ request, say });
@@ -77,6 +77,25 @@ const connection = new Connection({
 
 /** @param {any} message @returns {Promise<any>} */
 function request(message) { return connection.request(message); }
+
+let fetching = false;
+/** What was said before, when somebody scrolls up to it; the place that is read stays where it is. */
+function older() {
+  const here = room();
+  if (!here || fetching || here.oldest === 0 || !here.messages.length) return;
+  fetching = true;
+  request({ type: "get_history", room_id: here.room_id, limit: 200, ...(here.oldest && { before: here.oldest }) }).then((answer) => {
+    const list = $("messages");
+    const from = list.scrollHeight - list.scrollTop;
+    remembered(here, answer.messages);
+    draw();
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      list.scrollTop = list.scrollHeight - from;
+      fetching = false;
+      if (list.scrollTop < 300) older();
+    }));
+  }).catch(() => { fetching = false; });
+}
 
 /** @param {any} message */
 function ask(message) { request(message).catch((error) => say(error.message)); }

@@ -1,7 +1,7 @@
 // @ts-check
 /** What is known, and how each event changes it. Pure: no document, no socket, no clock. */
 
-const KEPT = 500;
+const KEPT = 12_000;
 const HISTORY = 12;
 /** Words older than this, in seconds, are read in the panel and not in a bubble. */
 export const FRESH = 20;
@@ -100,6 +100,7 @@ export function applied(state, event, now = event.at) {
         agent.failed = "";
       }
       if (room) room.waiting_for_response = event.agent_id;
+      if (room && event.heard) (room.hearing ??= {})[event.agent_id] = event.heard;
       break;
     case "turn_ended":
       if (agent) {
@@ -113,6 +114,9 @@ export function applied(state, event, now = event.at) {
         else room.due = (room.due ?? []).filter((/** @type {string} */ id) => id !== event.agent_id);
       }
       if (room?.waiting_for_response === event.agent_id) room.waiting_for_response = null;
+      if (room && (event.outcome === "answered" || event.outcome === "skipped")) {
+        room.heard = { ...room.heard, [event.agent_id]: [...(room.heard?.[event.agent_id] ?? []), ...(room.hearing?.[event.agent_id] ?? [])] };
+      }
       if (room?.auto && (event.outcome === "answered" || event.outcome === "skipped")) room.auto.turns += 1;
       break;
     case "message_added":
@@ -186,8 +190,12 @@ export function applied(state, event, now = event.at) {
         state.agents.get(event.task.agent_id).current_task = own.length ? own[own.length - 1].task_name : null;
       }
       break;
+    case "agent_session": {
+      const home = state.rooms.get(agent?.room_id);
+      if (home) home.heard = { ...home.heard, [event.agent_id]: [] };
+      break;
+    }
     case "agent_speech":
-    case "agent_session":
     case "agent_acknowledged":
     case "answer_held":
     case "keywordIgnored":
@@ -198,6 +206,18 @@ export function applied(state, event, now = event.at) {
     default:  // of a newer server: what we do not know, we do not show
       break;
   }
+}
+
+/** Put older messages before those that are known. @param {any} room @param {any[]} older */
+export function remembered(room, older) {
+  const known = new Set(room.messages.map((/** @type {any} */ one) => one.id));
+  room.messages = [...older.filter((one) => !known.has(one.id)), ...room.messages];
+  room.oldest = older.length ? Math.min(room.oldest ?? Infinity, older[0].seq) : 0;
+}
+
+/** Whether an agent was told a message, or said it. @param {any} room @param {string} id @param {any} message */
+export function hasHeard(room, id, message) {
+  return message.author === id || (room.heard?.[id] ?? []).includes(message.id);
 }
 
 /** What to tell in passing, if anything. @param {any} state @param {any} event */

@@ -35,6 +35,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     max_messages: int = 0
     min_turns: int = 0
     max_tokens: int = 0
+    max_cost_usd: float = 0.0
     response_delay: float = 2.0
     max_wait_time: float = 120.0
     interaction_pattern: str = "walk-to-agent"

@@ -1,15 +1,24 @@
 // @ts-check
 /** The conversation as it runs. */
 
+import { hasHeard } from "../state.js";
 import { $, avatar, button, element, words } from "./elements.js";
 
 export class Chat {
-  /** @param {{source: (message: any) => void, toggle: (message: any, active: boolean) => void}} use */
+  /** @param {{source: (message: any) => void, toggle: (message: any, active: boolean) => void,
+   *   older: () => void, redraw: () => void}} use */
   constructor(use) {
     this.use = use;
     /** @type {string | null} */ this.shownRoom = null;
     /** @type {Map<string, HTMLElement>} */ this.messages = new Map();
-    $("messages").addEventListener("scroll", () => { $("latest").hidden = this.atEnd(); });
+    /** @type {Map<string, HTMLElement>} */ this.live = new Map();
+    this.drawn = "";
+    /** @type {any[] | undefined} */ this.list = undefined;
+    $("messages").addEventListener("scroll", () => {
+      $("latest").hidden = this.atEnd();
+      if ($("messages").scrollTop < 300) this.use.older();
+    });
+    $("whose").addEventListener("change", () => this.use.redraw());
     $("latest").addEventListener("click", () => this.toEnd());
   }
 
@@ -20,32 +29,76 @@ export class Chat {
     if (this.shownRoom !== (room?.room_id ?? null)) {
       this.shownRoom = room?.room_id ?? null;
       this.messages.clear();
+      this.live.clear();
       list.replaceChildren();
     }
     const topic = topicOf(room) ?? (room?.agents.length ? room.name : "No conversation yet");
     if ($("topic").textContent !== topic) $("topic").textContent = topic;
+    const view = this.whose(state, room);
+    const word = `${room?.messages.length} ${view} ${state.scope} ${room?.heard?.[view]?.length}`;
+    if (word !== this.drawn || room?.messages !== this.list) this.drawAll(state, room, view);
+    this.drawn = word;
+    this.list = room?.messages;
+    this.drawLive(state, room);
+    if (follow) this.toEnd();
+  }
+
+  /** Every message; those that are known stay as they are. @param {any} state @param {any} room @param {string} view */
+  drawAll(state, room, view) {
+    const list = $("messages");
+    const wanted = new Map((room?.messages ?? []).map((/** @type {any} */ message) => [message.id, message]));
+    for (const [id, made] of this.messages) {
+      if (!wanted.has(id) && !id.startsWith("live ")) { made.remove(); this.messages.delete(id); }
+    }
+    /** @type {Element | null} */ let next = list.firstElementChild;
+    for (const [id, message] of wanted) {
+      let made = this.messages.get(id);
+      if (!made) {
+        made = this.message(message);
+        this.messages.set(id, made);
+        list.insertBefore(made, next);
+      } else if (made === next) {
+        next = next.nextElementSibling;
+      }
+      this.mode(made, message, state.scope === "operator");
+      made.classList.toggle("unheard", Boolean(view) && !hasHeard(room, view, message));
+    }
+  }
+
+  /** What is being said right now. @param {any} state @param {any} room */
+  drawLive(state, room) {
     const wanted = new Map();
-    for (const message of room?.messages ?? []) wanted.set(message.id, message);
-    for (const id of room?.agents ?? []) {
+    for (const id of room?.auto ? room.agents : []) {
       const agent = state.agents.get(id);
       const said = agent?.said;
-      if (room.auto && said?.text && !said.messageId && !said.over) {
-        wanted.set(`live ${said.id}`, { type: "agent", author_name: agent.name, content: said.text, live: true });
-      }
+      if (said?.text && !said.messageId && !said.over) wanted.set(`live ${said.id}`, { type: "agent", author_name: agent.name, content: said.text, live: true });
     }
-    for (const [id, made] of this.messages) if (!wanted.has(id)) { made.remove(); this.messages.delete(id); }
+    for (const [id, made] of this.live) if (!wanted.has(id)) { made.remove(); this.live.delete(id); this.messages.delete(id); }
     for (const [id, message] of wanted) {
-      const known = this.messages.get(id);
-      if (known && !message.live) this.mode(known, message, state.scope === "operator");
-      if (known && message.live) words(/** @type {HTMLElement} */ (known.querySelector(".words")), message.content);
-      if (!known) {
-        const made = this.message(message);
-        this.mode(made, message, state.scope === "operator");
+      let made = this.live.get(id);
+      if (!made) {
+        made = this.message(message);
+        this.live.set(id, made);
         this.messages.set(id, made);
-        list.append(made);
+        $("messages").append(made);
+      } else {
+        words(/** @type {HTMLElement} */ (made.querySelector(".words")), message.content);
       }
     }
-    if (follow) this.toEnd();
+  }
+
+  /** Whose view is shown: only what one agent has been sent is not faded. @param {any} state @param {any} room */
+  whose(state, room) {
+    const select = $("whose");
+    const people = (room?.agents ?? []).map((/** @type {string} */ id) => state.agents.get(id)).filter(Boolean);
+    select.hidden = !people.length;
+    const word = people.map((/** @type {any} */ one) => one.agent_id + one.name).join();
+    if (select.dataset.shown !== word) {
+      const before = select.value;
+      select.dataset.shown = word;
+      select.replaceChildren(new Option("all", ""), ...people.map((/** @type {any} */ one) => new Option(`as ${one.name}`, one.agent_id, false, one.agent_id === before)));
+    }
+    return select.value;
   }
 
   /** @param {any} message */
@@ -66,6 +119,11 @@ export class Chat {
     who.append(element("span", "", message.author_name));
     if (message.at) {
       who.append(element("span", "when", new Date(message.at * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })));
+    }
+    if (!message.live) {
+      const copy = button("copy", () => { navigator.clipboard?.writeText(message.content); }, "raw");
+      copy.ariaLabel = `Copy what ${message.author_name} said`;
+      who.append(copy);
     }
     if (message.transcript) {
       const raw = button("source", () => this.use.source(message), "raw");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from sqlite_utils import Database
 
-FORMATS = ("md", "json", "jsonl")
+FORMATS = ("md", "json", "jsonl", "html")
 
 
 def format_of(path: Path) -> str:
@@ -80,7 +81,7 @@ def export(db: Database, room_id: str, kind: str) -> str:
     found = facts(db, room_id)
     if kind == "json":
         return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
-    return markdown(found)
+    return page(found) if kind == "html" else markdown(found)
 
 
 def markdown(found: dict[str, Any]) -> str:
@@ -105,6 +106,38 @@ def markdown(found: dict[str, Any]) -> str:
             parts.append(f"*{escape(text)}*")
     parts += [f"*Ended: {end['reason']}, after {end['turns']} turns.*" for end in found["ends"][-1:]]
     return "\n\n".join(parts) + "\n"
+
+
+STYLE = """
+body { font: 16px/1.6 system-ui, sans-serif; max-width: 44rem; margin: 2rem auto; padding: 0 1rem; color: #2d2622;
+  background: #faf6ef; }
+article { margin: 1.2rem 0; } article p { background: #f0e7d9; border-radius: 4px 12px 12px 12px; padding: .6rem .9rem;
+  margin: .2rem 0; white-space: pre-wrap; overflow-wrap: break-word; unicode-bidi: plaintext; }
+.system, .error { color: #6a5e57; font-style: italic; } .inactive p { opacity: .55; }
+.outcome { border: 2px solid #94541a; border-radius: 12px; padding: .6rem 1rem; white-space: pre-wrap; }
+@media (prefers-color-scheme: dark) { body { background: #1e1a18; color: #f1e9df; } article p { background: #352d29; } }
+"""
+
+
+def page(found: dict[str, Any]) -> str:
+    """One file that can be sent to somebody: words are only ever words in it, and nothing is loaded."""
+    roles = {agent["agent_id"]: agent["role"] for agent in found["agents"]}
+    title = html.escape(" · ".join(dict.fromkeys(found["topics"])) or found["room"]["name"])
+    parts = [f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>',
+             f"<h1>{title}</h1>"]  # fmt: skip
+    if found["outcome"]:
+        parts.append(f'<h2>Outcome</h2><div class="outcome">{html.escape(found["outcome"])}</div><h2>Conversation</h2>')
+    for message in found["messages"]:
+        text, kind = html.escape(message["content"]), message["type"]
+        if kind in ("agent", "user"):
+            role = roles.get(message["author"])
+            who = html.escape(message["author_name"] + (f" ({role})" if role else ""))
+            faded = "" if message["active"] else " inactive"
+            parts.append(f'<article class="{kind}{faded}"><strong>{who}</strong><p>{text}</p></article>')
+        else:
+            parts.append(f'<div class="{kind}">{text}</div>')
+    parts += [f"<p>Ended: {end['reason']}, after {end['turns']} turns.</p>" for end in found["ends"][-1:]]
+    return "\n".join(parts) + "\n</html>\n"
 
 
 def escape(text: str) -> str:

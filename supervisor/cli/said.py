@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -14,6 +15,9 @@ from supervisor.store import store
 
 from . import exporting
 from .options import folder, printable, state_dir
+
+if TYPE_CHECKING:
+    from supervisor.core.state import Room, State
 
 ROOMS = """
     SELECT rooms.id, rooms.name, rooms.created_at, rooms.closed_at,
@@ -36,12 +40,30 @@ def rooms(state_dir: str | None) -> None:
       supervisor rooms
     """
     db = store.read_only(folder(state_dir).database)
-    table = Table("room", "began", "answers", "ended", "about", box=None)
+    state = store.load(db.conn)
+    table = Table("room", "began", "answers", "mode", "queue", "about", box=None)
     for row in db.query(ROOMS):
         began = datetime.fromtimestamp(row["created_at"]).strftime("%Y-%m-%d %H:%M")
-        ended = row["ended"] or ("closed" if row["closed_at"] else "open")
-        table.add_row(row["id"], began, str(row["said"]), ended, Text(printable(row["topic"] or row["name"])))
+        room = state.rooms.get(row["id"])
+        ended = f"ended: {row['ended']}" if row["ended"] else "closed"
+        mode = ended if room is None else mode_of(room)
+        queue = queue_of(state, room) if room else ""
+        about = Text(printable(row["topic"] or row["name"]))
+        table.add_row(row["id"], began, str(row["said"]), mode, Text(printable(queue)), about)
     Console(highlight=False).print(table)
+
+
+def mode_of(room: Room) -> str:
+    if room.auto is None:
+        return f"manual, {len(room.pending)} pending" if room.pending else "manual"
+    return f"auto, paused ({room.auto.paused})" if room.auto.paused else f"auto, turn {room.auto.turns + 1}"
+
+
+def queue_of(state: State, room: Room) -> str:
+    """Who speaks in which order, beginning with who is next; those who are paused in brackets."""
+    order = room.agents[room.current_index :] + room.agents[: room.current_index]
+    people = [state.agents[agent_id] for agent_id in order]
+    return ", ".join(one.name if one.participating else f"({one.name})" for one in people)
 
 
 @click.command()

@@ -47,7 +47,7 @@ PLANNED = ("keyword", "timer", "user", "all_skipped", "message_limit", "budget")
 @click.option("--summary", is_flag=True, help="End with the outcome: what was agreed, what stays open.")
 @click.option("--json", "as_json", is_flag=True, help="One event a line, and nothing else.")
 @click.option("--export", "export_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write the conversation to FILE at the end (.md, .json or .jsonl).")  # fmt: skip
+              help="Write the conversation to FILE at the end (.md, .html, .json or .jsonl).")  # fmt: skip
 @conversation
 @state_dir
 def talk(

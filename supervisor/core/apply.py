@@ -145,6 +145,7 @@ def _used(state: State, event: e.UsageReported) -> None:
     if room is not None and room.auto is not None:
         spent = event.input_tokens + event.output_tokens - agent.input_tokens - agent.output_tokens
         room.auto.tokens += spent
+        room.auto.cost_usd += event.cost_usd - agent.cost_usd
     agent.input_tokens, agent.output_tokens = event.input_tokens, event.output_tokens
     agent.context_tokens, agent.cost_usd = event.context_tokens, event.cost_usd
 

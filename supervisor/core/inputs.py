@@ -109,6 +109,7 @@ class UpdateSettings(Command, frozen=True, kw_only=True, tag="update_settings"):
     max_messages: Number | None = None
     min_turns: Number | None = None
     max_tokens: Number | None = None
+    max_cost_usd: float | None = None
     response_delay: float | None = None
     max_wait_time: float | None = None
     interaction_pattern: str | None = None

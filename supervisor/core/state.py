@@ -101,6 +101,7 @@ class Auto(msgspec.Struct, kw_only=True):
     hops: int = 0
     """How many turns in a row were taken by mention."""
     tokens: int = 0
+    cost_usd: float = 0.0
     wave: list[str] = []
     """The open asks, in the order in which their answers are released."""
     next_at: float | None = None

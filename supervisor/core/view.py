@@ -63,7 +63,7 @@ def room(state: State, one: Room) -> dict[str, Any]:
         "waiting_count": len(waiting), "skip_count": one.skip_count,
         "next_response_at": auto.next_at if auto else None, "settings": full(one.settings),
         "pending": msgspec.to_builtins(one.pending),
-        "mentioned": one.mentioned, "due": one.due, "failed": one.failed, "topic": one.topic,
+        "mentioned": one.mentioned, "due": one.due, "failed": one.failed, "topic": one.topic, "heard": one.heard,
         "outcome": msgspec.to_builtins(one.outcome),
         "end": msgspec.to_builtins(one.end), "messages": msgspec.to_builtins(one.messages[-SHOWN_MESSAGES:]),
         "auto": {

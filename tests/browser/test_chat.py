@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
+import time
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
+from pysqlite3 import dbapi2 as sqlite3
 from support import eventually_sync, server, toml_file
 from test_page import serious
 from windows import Window, browser
@@ -133,4 +137,41 @@ def test_a_room_from_a_template_and_its_outcome(tmp_path: Path) -> None:
         expect(page.locator("#conclude")).to_be_hidden()
         page.reload()
         expect(page.locator("#outcome")).to_contain_text("Who held what")
+        assert window.complaints == []
+
+
+def test_a_room_of_ten_thousand_messages_stays_fast(tmp_path: Path) -> None:
+    """Windowed: the page opens at the end, scrolls up through history, and jumps back to the latest."""
+    with server(tmp_path, "--config", str(people(tmp_path))) as started:
+        pass
+    connection = sqlite3.connect(started.folder / "office.db")
+    (last,) = connection.execute("SELECT MAX(seq) FROM events").fetchone()
+    at = time.time() - 9000
+    for n in range(1, 10_001):
+        message = {
+            "id": f"msg_{n + 100:06d}", "room_id": "room_001", "type": "agent", "author": "agent_001",
+            "author_name": "Alice", "content": f"number {n}", "at": at + n, "active": True,
+        }  # fmt: skip
+        body = {"type": "message_added", "seq": last + n, "at": at + n, "message": message}
+        row = (last + n, at + n, "message_added", "room_001", None, json.dumps(body))
+        connection.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", row)
+        values = (message["id"], last + n, "room_001", "agent", "agent_001", "Alice", f"number {n}", True, at + n, None)
+        connection.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", values)
+    connection.commit()
+    connection.close()
+    with server(tmp_path) as again, browser() as found:
+        window = Window(found, again)
+        page = window.open()
+        expect(page.locator(".message .words").last).to_have_text("number 10000")
+        expect(page.locator(".message .words").last).to_be_in_viewport()
+        page.evaluate("window.up = setInterval(() => { document.querySelector('#messages').scrollTop = 0; }, 20)")
+        window.until("state.rooms.get('room_001').oldest === 0", 60_000)
+        page.evaluate("clearInterval(window.up)")
+        assert window.scene("state.rooms.get('room_001').messages.length") >= 10_000
+        expect(page.locator(".message .words").first).to_have_text(re.compile("."))
+        begun = time.monotonic()
+        page.click("#latest")
+        expect(page.locator(".message .words").last).to_be_in_viewport()
+        page.fill("#write", "still quick?")
+        assert time.monotonic() - begun < 10
         assert window.complaints == []

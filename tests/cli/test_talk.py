@@ -14,7 +14,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from support import ROOT, SUPERVISOR, supervisor, toml_file
+from support import ROOT, SUPERVISOR, server, supervisor, toml_file
 
 from supervisor.cli.options import printable
 from supervisor.core.rooms.topics import draw
@@ -280,3 +280,29 @@ def test_an_outcome_is_asked_for_also_after_a_limit() -> None:
     kinds = [json.loads(line)["type"] for line in done.stdout.splitlines()]
     assert kinds.index("autoModeEnded") < kinds.index("room_outcome")
     assert done.returncode == 0
+
+
+def test_an_exported_page_keeps_words_as_words(tmp_path: Path) -> None:
+    """Whatever somebody said, it is neither markup nor a script."""
+    scenario = toml_file(
+        tmp_path / "s.toml", 'after = "repeat"\n[[turn]]\nsay = "<script>alert(1)</script> & <b>bold</b>"'
+    )
+    file = tmp_path / "talk.html"
+    done = supervisor(
+        "talk", "<img src=x>", "--turns", "2", "--export", str(file), "--state-dir", str(tmp_path / "state"),
+        FAKE_CLI_SCENARIO=str(scenario),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    text = file.read_text()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &lt;b&gt;bold&lt;/b&gt;" in text
+    assert "<script" not in text
+    assert "<img" not in text
+
+
+def test_rooms_are_listed_with_their_mode_and_queue(tmp_path: Path) -> None:
+    people = "".join(f"[[agents]]\nname = '{name}'\nrole = 'r'\n" for name in ("Ann", "Ben"))
+    file = toml_file(tmp_path / "o.toml", people)
+    with server(tmp_path, "--config", str(file)) as started:
+        assert "manual  Ann, Ben" in " ".join(
+            supervisor("rooms", "--state-dir", str(started.folder)).stdout.split("\n")
+        )

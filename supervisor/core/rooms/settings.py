@@ -14,7 +14,7 @@ def problem_of(settings: e.Settings, patterns: tuple[str, ...]) -> str:
         return "The keyword is empty or too long: give a word that nobody says by accident."
     if not 100 <= settings.max_duration_ms <= 7 * 24 * 3600 * 1000:
         return "The duration has to lie between 0.1 seconds and a week."
-    if min(settings.max_messages, settings.min_turns, settings.max_tokens) < 0:
+    if min(settings.max_messages, settings.min_turns, settings.max_tokens, settings.max_cost_usd) < 0:
         return "Limits cannot be negative; 0 means none."
     if not 0 <= settings.response_delay <= 30:
         return "The response delay has to lie between 0 and 30 seconds."

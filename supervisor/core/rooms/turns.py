@@ -439,12 +439,21 @@ class Turns:
         if reason == "rate_limit":
             retry_at = max(retry_at or 0.0, self.now + RETRY_SECONDS) if retry_at else self.now + RATE_LIMIT_SECONDS
             self._emit(e.RateLimited(backend=backend, room_id=room.id, retry_at=retry_at))
+            self._pause_others(room, backend, retry_at)
         elif auto.unattended:
             retry_at = max(retry_at or 0.0, self.now + RETRY_SECONDS)
         if auto.unattended and attempt >= 1:
             self._end(room, "error", by, why)
         else:
             self._pause(room, reason, retry_at, why)
+
+    def _pause_others(self, limited: Room, backend: str, retry_at: float) -> None:
+        """D14: a limit is the backend's, so every room that uses it waits; each goes on by itself when it is over."""
+        for room in self._autos():
+            uses = any(self.state.agents[i].backend == backend for i in room.agents)
+            if room is not limited and uses and room.auto is not None and room.auto.paused is None:
+                self._emit(e.RateLimited(backend=backend, room_id=room.id, retry_at=retry_at))
+                self._pause(room, "rate_limit", retry_at, f"{backend} is rate limited")
 
     def _complain(self, room: Room, ask: Ask, why: str) -> None:
         self._say(room, "error", f"⚠️ {self.state.agents[ask.agent_id].name} Failed to respond: {why}", ask.agent_id)
@@ -517,7 +526,7 @@ class Turns:
         settings = room.settings
         return (
             Keyword(settings.min_turns) | Elapsed(settings.max_duration_ms / 1000) | Messages(settings.max_messages)
-            | AllSkipped() | ContextFull() | Spent(settings.max_tokens)
+            | AllSkipped() | ContextFull() | Spent(settings.max_tokens, settings.max_cost_usd)
         )  # fmt: skip
 
     def _view(self, room: Room, *, keyword: bool = False) -> View:
@@ -527,6 +536,6 @@ class Turns:
         return View(
             turns=auto.turns, messages=auto.messages, keyword_said=keyword, skips_in_a_row=auto.skips_in_a_row,
             elapsed=room.settings.max_duration_ms / 1000 - (auto.ends_at - self.now),
-            participants=sum(agent.participating for agent in members), tokens=auto.tokens,
+            participants=sum(agent.participating for agent in members), tokens=auto.tokens, cost_usd=auto.cost_usd,
             context_share=max((a.context_tokens / a.context_max for a in members if a.context_max), default=0.0),
         )  # fmt: skip

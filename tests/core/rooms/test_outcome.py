@@ -89,3 +89,34 @@ def test_the_outcome_outlives_a_restart() -> None:
     office.over(text="Only one has spoken.")
     again = Core(RULES, clone(office.core.state))
     assert next(iter(again.state.rooms.values())).outcome == office.of(e.RoomOutcome)[0].message
+
+
+def test_a_rate_limit_pauses_every_room_that_uses_the_backend() -> None:
+    """D14: and only those; each goes on by itself at the reset."""
+    office = Office()
+    for name, backend in (("One", "fake"), ("Two", "fake"), ("Three", "claude")):
+        people = tuple(inputs.AgentConfig(name=n, role=n, cli_backend=backend) for n in ("Ann", "Ben"))
+        settings = e.Settings(response_delay=0)
+        office.tell(inputs.StartRoom(name=name, settings=settings, agents=people, auto=True, topic="x"))
+    first = next(ask for ask in office.core.state.asks.values() if ask.room_id == "room_001")
+    reset = office.now + 40
+    office.tell(inputs.TurnOver(
+        ask_id=first.id, status="failed", signal="x", detail="429", kind="rate_limit", retry_at=reset
+    ))  # fmt: skip
+    paused = {room.name: room.auto.paused for room in office.core.state.rooms.values() if room.auto}
+    assert paused == {"One": "rate_limit", "Two": "rate_limit", "Three": None}
+    assert [event.retry_at for event in office.of(e.RateLimited)] == [reset, reset]
+    office.tell(inputs.Due(), after=40)
+    assert {room.auto.paused for room in office.core.state.rooms.values() if room.auto} == {None}
+
+
+def test_money_is_counted_and_ends_it() -> None:
+    """Safety for the purse: also over a restart."""
+    office = Office()
+    office.begin("Ann", "Ben", max_cost_usd=0.10)
+    office.tell(inputs.CostSeen(agent_id="agent_001", cost_usd=0.06))
+    office.answer("one")
+    office.core = Core(RULES, clone(office.core.state))
+    office.tell(inputs.CostSeen(agent_id="agent_002", cost_usd=0.05))
+    office.answer("two")
+    assert office.ends == ["budget"]
