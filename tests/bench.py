@@ -8,10 +8,14 @@ import tempfile
 import time
 from pathlib import Path
 
+import msgspec
 import psutil
 import trio
+from office_under_test import RULES, Office
 from support import FakeCli, driven, launch, new_ask_id, toml_file
 
+from supervisor import events as e
+from supervisor.core import inputs
 from supervisor.core.office.default import TEXT as DEFAULT_PLAN
 from supervisor.core.office.plan import Plan
 from supervisor.driving.backends.claude_lines import ClaudeTranscript
@@ -95,6 +99,28 @@ def finding_ways() -> tuple[float, float]:
     return found[0], found[1]
 
 
+def deciding() -> tuple[float, float]:
+    """A step of the core in a room of 100 agents and 10,000 messages, and in one of two agents and no messages."""
+    times = []
+    for count, messages in ((100, 10_000), (2, 0)):
+        office = Office(msgspec.structs.replace(RULES, most_agents=200))
+        people = tuple(inputs.AgentConfig(name=f"P{n}", role="r") for n in range(count))
+        settings = e.Settings(response_delay=0)
+        office.tell(inputs.StartRoom(name="R", settings=settings, agents=people))
+        for n in range(messages):
+            office.core._say(office.room, "user", f"message {n}", e.PERSON, "You")
+        office.tell(inputs.StartAutoMode(topic="x"))
+        steps = []
+        for n in range(200):
+            (ask,) = office.core.state.asks
+            over = inputs.TurnOver(ask_id=ask, status="answered", signal="x", text=f"answer {n}")
+            begun = time.perf_counter()
+            office.core.decide(over, office.now)
+            steps.append(time.perf_counter() - begun)
+        times.append(statistics.median(steps))
+    return times[0], times[1]
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
@@ -107,10 +133,12 @@ def main() -> None:
         turn = statistics.median(times)
         whole, torn = decoding()
         large, usual = finding_ways()
+        crowded, empty = deciding()
     print(f"fake CLI: up in {start * 1e3:.0f} ms, {start / floor:.1f} × a bare interpreter; {memory / 1e6:.1f} MB")
     print(f"a turn over bare pipes {pipes * 1e3:.2f} ms; driven {turn * 1e3:.2f} ms, {turn / pipes:.2f} ×")
     print(f"the driver's own CPU {cpu * 1e3:.2f} ms a turn; p99 of a driven turn {sorted(times)[-3] * 1e3:.1f} ms")
     print(f"a way over 64×64 tiles {large * 1e3:.2f} ms, {large / usual:.0f} × the way to the nearest desk")
+    print(f"a core step, 100 agents and 10,000 messages {crowded * 1e3:.2f} ms, {crowded / empty:.1f} × two and none")
     print(f"transcripts: {whole:.0f} MB/s; with every third line torn {torn:.0f} MB/s, {whole / torn:.1f} × slower")
 
 

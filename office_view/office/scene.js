@@ -50,6 +50,7 @@ export class Scene {
     /** @type {Hit[]} */ this.hits = [];
     /** @type {Actor[]} */ this.actors = [];
     this.topic = "";
+    /** @type {{place: Place, dark: number, picture: Picture} | null} */ this.lit = null;
     /** @type {string | null} */ this.hovered = null;
     /** @type {string | null} */ this.selected = null;
     this.calm = false;
@@ -228,13 +229,25 @@ export class Scene {
     context.fillStyle = `rgb(${shade(118)}, ${shade(126)}, ${shade(188)})`;
     context.fillRect(0, -TILE, place.floor.width, place.floor.height + TILE);
     context.globalCompositeOperation = "lighter";
-    for (const light of place.lights) pool(context, light.x, light.y, light.reach, light.colour, dark);
+    context.drawImage(this.lamps(place, dark), 0, 0);
     for (const glass of place.glasses) {
       if (this.actors.some((a) => a.sits && `${Math.floor((a.x - 1) / TILE)},${a.foot / TILE - 1}` === glass.seat)) {
         pool(context, glass.x + glass.width / 2, glass.y + 4, 18, "110, 220, 210", dark * 0.8);
       }
     }
     context.restore();
+  }
+
+  /** The light of all lamps, drawn once for this darkness. @param {Place} place @param {number} dark */
+  lamps(place, dark) {
+    if (this.lit?.place !== place || this.lit.dark !== dark) {
+      const picture = new OffscreenCanvas(place.floor.width, place.floor.height);
+      const context = /** @type {OffscreenCanvasRenderingContext2D} */ (picture.getContext("2d"));
+      context.globalCompositeOperation = "lighter";
+      for (const light of place.lights) pool(context, light.x, light.y, light.reach, light.colour, dark);
+      this.lit = { place, dark, picture };
+    }
+    return this.lit.picture;
   }
 
   // -- words -----------------------------------------------------------------------------------------------------
@@ -417,7 +430,7 @@ function silhouette(picture) {
   return made;
 }
 
-/** Light in steps, as pixels have it. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y
+/** Light in steps, as pixels have it. @param {CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D} context @param {number} x @param {number} y
  * @param {number} reach @param {string} colour @param {number} strength */
 function pool(context, x, y, reach, colour, strength) {
   for (const [share, alpha] of [[1, 0.05], [0.75, 0.06], [0.5, 0.08], [0.25, 0.1]]) {

@@ -325,14 +325,16 @@ class Turns:
     def _outdated(self, room: Room, agent: Agent) -> str:
         """Why an agent's session is not what the room holds any more; nothing if it is."""
         had = set(room.heard.get(agent.id, []))
-        heard_here = [at for at, m in enumerate(room.messages) if m.id in had]
-        for at, m in enumerate(room.messages):
-            own = m.author == agent.id and number_of(m) > agent.forgotten
-            if not m.active and (m.id in had or own):
-                return "something it holds does not count any more"
-            speech_of_others = m.type in ("user", "agent") and m.author not in (agent.id, e.TOPIC)
-            if m.active and speech_of_others and m.id not in had and heard_here and at < heard_here[-1]:
-                return "something it had not been told counts now"
+        unheard = False  # of those before what it has heard last
+        for m in room.messages:
+            if not m.active:
+                if m.id in had or (m.author == agent.id and number_of(m) > agent.forgotten):
+                    return "something it holds does not count any more"
+            elif m.id in had:
+                if unheard:
+                    return "something it had not been told counts now"
+            elif m.type in ("user", "agent") and m.author not in (agent.id, e.TOPIC):
+                unheard = True
         return ""
 
     def _renew(self, room: Room, agent: Agent, why: str) -> None:
