@@ -397,11 +397,13 @@ function crosses(a, b) {
 function tail(context, box, head, ratio) {
   const bottom = box.top + box.height - 3;
   const above = bottom <= head.y + 6;
+  const below = box.top > head.y + 20;
   const side = head.x < box.left ? -1 : head.x > box.left + box.width ? 1 : 0;
-  if (!above && !side) return;
-  const root = above ? { x: Math.max(box.left + 14, Math.min(box.left + box.width - 14, head.x)), y: bottom - 1 }
+  if (!above && !below && !side) return;
+  const upright = above || below;
+  const root = below ? { x: Math.max(box.left + 14, Math.min(box.left + box.width - 14, head.x)), y: box.top + 1 } : above ? { x: Math.max(box.left + 14, Math.min(box.left + box.width - 14, head.x)), y: bottom - 1 }
     : { x: side < 0 ? box.left + 2 : box.left + box.width - 3, y: Math.max(box.top + 14, Math.min(bottom - 12, head.y)) };
-  const goal = { x: head.x - (above ? 0 : side * 8), y: Math.max(head.y - 1, above ? bottom + 5 : head.y) };
+  const goal = below ? { x: head.x, y: head.y + 30 } : { x: head.x - (above ? 0 : side * 8), y: Math.max(head.y - 1, above ? bottom + 5 : head.y) };
   const length = Math.hypot(goal.x - root.x, goal.y - root.y);
   const reach = Math.min(1, TAIL / length);
   const tip = { x: root.x + (goal.x - root.x) * reach, y: root.y + (goal.y - root.y) * reach };
@@ -411,9 +413,9 @@ function tail(context, box, head, ratio) {
   context.strokeStyle = "#4a3d38";
   context.lineWidth = 1.25;
   context.beginPath();
-  context.moveTo(root.x - (above ? 7 : 0), root.y - (above ? 0 : 7));
+  context.moveTo(root.x - (upright ? 7 : 0), root.y - (upright ? 0 : 7));
   context.lineTo(tip.x, tip.y);
-  context.lineTo(root.x + (above ? 7 : 0), root.y + (above ? 0 : 7));
+  context.lineTo(root.x + (upright ? 7 : 0), root.y + (upright ? 0 : 7));
   context.stroke();
   context.fill();
   context.restore();

@@ -93,8 +93,9 @@ export class OfficeView {
     const { words } = this.scene;
     for (const agent of state.agents.values()) {
       const said = agent.said;
-      if (!said?.text) continue;
       let known = words.get(agent.agent_id);
+      if (known && said && known.id !== said.id) { words.delete(agent.agent_id); known = undefined; }  // it thinks anew
+      if (!said?.text) continue;
       if (said.heard) continue;
       if (!known && said.over && now - said.at > FRESH) { said.heard = true; continue; }
       if (!known || known.id !== said.id) words.set(agent.agent_id, known = new Utterance(said.id, now));

@@ -14,8 +14,14 @@ export class Chat {
     /** @type {Map<string, HTMLElement>} */ this.live = new Map();
     this.drawn = "";
     /** @type {any[] | undefined} */ this.list = undefined;
+    /** The newest words are kept in view until the reader scrolls away from them. */
+    this.follow = true;
+    for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+      $("messages").addEventListener(kind, () => { this.follow = false; }, { passive: true });
+    }
     $("messages").addEventListener("scroll", () => {
-      $("latest").hidden = this.atEnd();
+      if (this.atEnd()) this.follow = true;
+      $("latest").hidden = this.follow || this.atEnd();
       if ($("messages").scrollTop < 300) this.use.older();
     });
     $("whose").addEventListener("change", () => this.use.redraw());
@@ -25,11 +31,11 @@ export class Chat {
   /** @param {any} state @param {any} room */
   draw(state, room) {
     const list = $("messages");
-    const follow = this.atEnd();
     if (this.shownRoom !== (room?.room_id ?? null)) {
       this.shownRoom = room?.room_id ?? null;
       this.messages.clear();
       this.live.clear();
+      this.follow = true;
       list.replaceChildren();
     }
     const topic = topicOf(room) ?? (room?.agents.length ? room.name : "No conversation yet");
@@ -40,7 +46,7 @@ export class Chat {
     this.drawn = word;
     this.list = room?.messages;
     this.drawLive(state, room);
-    if (follow) this.toEnd();
+    if (this.follow) this.toEnd();
   }
 
   /** Every message; those that are known stay as they are. @param {any} state @param {any} room @param {string} view */
@@ -149,6 +155,7 @@ export class Chat {
     const found = this.messages.get(id);
     if (!found) return;
     for (const made of this.messages.values()) made.classList.toggle("marked", made === found);
+    this.follow = false;
     found.scrollIntoView({ block: "center" });
     setTimeout(() => found.classList.remove("marked"), 4000);
   }
@@ -158,10 +165,13 @@ export class Chat {
     return list.scrollHeight - list.scrollTop - list.clientHeight < 48;
   }
 
+  /** To the newest; once more when what comes into view there has its real size. */
   toEnd() {
     const list = $("messages");
+    this.follow = true;
     list.scrollTop = list.scrollHeight;
     $("latest").hidden = true;
+    requestAnimationFrame(() => { if (this.follow) list.scrollTop = list.scrollHeight; });
   }
 }
 
