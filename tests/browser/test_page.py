@@ -117,7 +117,7 @@ def test_from_a_message_to_the_line_it_came_from(tmp_path: Path) -> None:
         page.locator("#canvas").click(position={"x": box["left"] + 8, "y": box["top"] + 8})
         expect(page.locator(".message.marked")).to_be_visible()
         message.hover()
-        message.get_by_role("button").click()
+        message.get_by_role("button", name="transcript line").click()
         expect(page.locator("#source-line")).to_contain_text('"type": "assistant"')
         line = json.loads(page.locator("#source-line").inner_text())
         assert line["message"]["content"][0]["text"] in message.locator(".words").inner_text()
