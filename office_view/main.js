@@ -22,6 +22,8 @@ const now = () => Date.now() / 1000 + ahead;
 /** @type {string | null} */ let roomId = null;
 /** @type {string | null} */ let selected = null;
 /** @type {number} */ let dismissed = 0;
+/** A room was asked for here, and is shown when it is there. */
+let awaited = false;
 /** Whom the pointer is on, and where. @type {{id: string | null, x: number, y: number}} */
 let pointed = { id: null, x: 0, y: 0 };
 
@@ -62,6 +64,7 @@ const connection = new Connection({
   event(event) {
     say(toast(state, event));
     applied(state, event);
+    if (event.type === "room_created" && awaited) { roomId = event.room_id; awaited = false; }
     if (event.type === "agent_removed" && event.agent_id === selected) select(null);
     hear(event);
     draw();
@@ -271,8 +274,9 @@ $("templates").addEventListener("change", (/** @type {any} */ event) => {
   const template = event.target.value;
   event.target.value = "";
   $("menu").open = false;
-  roomId = null;
-  if (template) ask({ type: "create_room", template });
+  if (!template) return;
+  awaited = true;
+  ask({ type: "create_room", template });
 });
 $("export").addEventListener("click", () => {
   const here = room();

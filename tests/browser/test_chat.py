@@ -29,7 +29,7 @@ def people(tmp_path: Path) -> Path:
 
 
 def labels(page: Page) -> list[str]:
-    return page.locator(".member .name").all_inner_texts()
+    return page.locator(".member .name").all_text_contents()
 
 
 def test_a_person_writes_all_answer_and_the_person_takes_some(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_after_kill_nine_the_room_is_as_it_was(tmp_path: Path) -> None:
             page.fill("#write", "What now?")
             page.keyboard.press("Enter")
             expect(page.locator(".card:not(.live)")).to_have_count(2, timeout=20_000)
-            said = page.locator(".card .words").all_inner_texts()
+            said = page.locator(".card .words").all_text_contents()
             os.kill(started.process.pid, signal.SIGKILL)
             eventually_sync(lambda: started.process.poll() is not None)
         with server(tmp_path, "--config", file, **QUICK) as again:
@@ -164,6 +164,8 @@ def test_a_room_of_ten_thousand_messages_stays_fast(tmp_path: Path) -> None:
         page = window.open()
         expect(page.locator(".message .words").last).to_have_text("number 10000")
         expect(page.locator(".message .words").last).to_be_in_viewport()
+        page.hover("#messages")
+        page.mouse.wheel(0, -200)
         page.evaluate("window.up = setInterval(() => { document.querySelector('#messages').scrollTop = 0; }, 20)")
         window.until("state.rooms.get('room_001').oldest === 0", 60_000)
         page.evaluate("clearInterval(window.up)")

@@ -59,13 +59,13 @@ def test_press_auto_and_see_them_meet_speak_and_agree(tmp_path: Path) -> None:
         assert ada["facing"] == across[bo["facing"]]
         window.until("office.scene.words.size > 0")
         said = window.scene("[...office.scene.words.values()].at(-1).text")
-        assert said[:40] in " ".join(page.locator(".message .words").all_inner_texts())
+        assert said[:40] in " ".join(page.locator(".message .words").all_text_contents())
         expect(page.locator("#why")).to_contain_text("They agree", timeout=90_000)
         expect(page.locator("#toggle")).to_have_text("▶ Auto")
         window.until("office.scene.actors.every((one) => one.sits && !one.walking)")
         page.reload()
         expect(page.locator("#why")).to_contain_text("They agree")
-        assert "CONVERSATION_END" not in page.locator("#messages").inner_text()
+        assert "CONVERSATION_END" not in (page.locator("#messages").text_content() or "")
         assert window.complaints == []
 
 
@@ -120,7 +120,7 @@ def test_from_a_message_to_the_line_it_came_from(tmp_path: Path) -> None:
         message.get_by_role("button", name="transcript line").click()
         expect(page.locator("#source-line")).to_contain_text('"type": "assistant"')
         line = json.loads(page.locator("#source-line").inner_text())
-        assert line["message"]["content"][0]["text"] in message.locator(".words").inner_text()
+        assert line["message"]["content"][0]["text"] in (message.locator(".words").text_content() or "")
         assert window.complaints == []
 
 
@@ -201,7 +201,7 @@ def test_an_old_tab_comes_back_after_the_server_was_killed_and_started_again(tmp
         with server(tmp_path, "--port", port, **QUICK):
             expect(page.locator("#connection")).to_have_text("connected", timeout=20_000)
             expect(page.locator("#why")).to_contain_text("They agree", timeout=60_000)
-            said = page.locator(".message.agent:not(.live) .words").all_inner_texts()
+            said = page.locator(".message.agent:not(.live) .words").all_text_contents()
             page.reload()
             expect(page.locator(".message.agent .words")).to_have_text(said)
         assert [c for c in window.complaints if "net::ERR" not in c] == []

@@ -43,11 +43,15 @@ class Window:
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         self.page.on("console", self._console)
         self.page.on("request", self._request)
-        self.page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
+        self.page.on("requestfailed", self._failed)
 
     def _console(self, message: Any) -> None:
         if message.type in ("error", "warning") and "WebSocket connection" not in message.text:
             self.complaints.append(f"console: {message.text}")
+
+    def _failed(self, request: Any) -> None:
+        if request.failure != "net::ERR_ABORTED":  # a reload breaks off what was still on its way
+            self.complaints.append(f"failed: {request.url} {request.failure}")
 
     def _request(self, request: Any) -> None:
         if not request.url.startswith((self.started.url, "data:", "blob:")):
