@@ -12,16 +12,17 @@ import { Members } from "./panels/members.js";
 import { Pending } from "./panels/pending.js";
 import * as sound from "./sound.js";
 import { applied, empty, remembered, toast, welcomed } from "./state.js";
-import { markdown, progress, whyEnded } from "./words.js";
+import { markdown, progress, whyEnded, working } from "./words.js";
 
 export let state = empty();
 let known = false;
 /** The server's clock, as seen from ours. */
 let ahead = 0;
 const now = () => Date.now() / 1000 + ahead;
-/** @type {string | null} */ let roomId = null;
+/** @type {string | null} */ let roomId = sessionStorage.getItem("room");
 /** @type {string | null} */ let selected = null;
-/** @type {number} */ let dismissed = 0;
+/** The banners that were closed: rooms, each with the end that was told. @type {Record<string, number>} */
+const dismissed = JSON.parse(sessionStorage.getItem("dismissed") ?? "{}");
 /** A room was asked for here, and is shown when it is there. */
 let awaited = false;
 /** Whom the pointer is on, and where. @type {{id: string | null, x: number, y: number}} */
@@ -32,7 +33,7 @@ let pointed = { id: null, x: 0, y: 0 };
 export const office = new OfficeView($("canvas"), {
   now, state: () => state, select, hover,
   open(agent, message) {
-    if (state.agents.get(agent)?.room_id) roomId = state.agents.get(agent).room_id;
+    if (state.agents.get(agent)?.room_id) show(state.agents.get(agent).room_id);
     select(null);
     expand(true);
     draw();
@@ -40,10 +41,10 @@ export const office = new OfficeView($("canvas"), {
   },
 });
 const chat = new Chat({ source: (message) => dialogs.source(message, request),
-  toggle: (message, active) => ask({ type: "set_message_active", message_id: message.id, active }), older, redraw: () => draw() });
+  toggle: (message, active) => ask({ type: "set_message_active", message_id: message.id, active }), older, redraw: () => draw(), retry });
 const members = new Members({ ask, remove: (agent) => dialogs.farewell(agent, request) });
 const pending = new Pending({ ask });
-const composer = new Composer({ request, say });
+const composer = new Composer({ request, say, connected: () => $("connection").dataset.state === "connected" });
 const inspector = new Inspector({ request, close: () => select(null), remove: (agent) => dialogs.farewell(agent, request) });
 inspector.redraw = () => draw();
 
@@ -64,7 +65,7 @@ const connection = new Connection({
   event(event) {
     say(toast(state, event));
     applied(state, event);
-    if (event.type === "room_created" && awaited) { roomId = event.room_id; awaited = false; }
+    if (event.type === "room_created" && awaited) { show(event.room_id); awaited = false; $("write").focus(); }
     if (event.type === "agent_removed" && event.agent_id === selected) select(null);
     hear(event);
     draw();
@@ -75,6 +76,7 @@ const connection = new Connection({
     $("connection").dataset.state = status;
     $("signed-out").hidden = status !== "signed out";
     $("main").classList.toggle("away", known && status !== "connected");
+    if (known) draw();
   },
 });
 
@@ -104,6 +106,13 @@ function older() {
 function ask(message) { request(message).catch((error) => say(error.message)); }
 
 // -- what is shown ---------------------------------------------------------------------------------------------------
+
+/** @param {string} id */
+function show(id) {
+  roomId = id;
+  sessionStorage.setItem("room", id);
+  draw();
+}
 
 function room() {
   if (!roomId || !state.rooms.has(roomId)) roomId = [...state.rooms.values()].findLast((one) => one.auto)?.room_id ?? [...state.rooms.keys()].pop() ?? null;
@@ -143,10 +152,17 @@ function draw() {
 function drawRooms() {
   const select = $("rooms");
   select.hidden = state.rooms.size < 2;
-  const wanted = [...state.rooms.values()].map((one) => `${one.room_id} ${one.name} ${one.room_id === roomId}`).join("\n");
+  const rooms = [...state.rooms.values()].map((one) => ({ id: one.room_id, text: `${one.name}${happens(one)}` }));
+  const wanted = JSON.stringify([rooms, roomId]);
   if (select.dataset.shown === wanted) return;
   select.dataset.shown = wanted;
-  select.replaceChildren(...[...state.rooms.values()].map((one) => new Option(one.name, one.room_id, false, one.room_id === roomId)));
+  select.replaceChildren(...rooms.map((one) => new Option(one.text, one.id, false, one.id === roomId)));
+}
+
+/** What goes on in a room, for the list. @param {any} one */
+function happens(one) {
+  if (one.auto) return one.auto.paused ? " · paused" : " · talking";
+  return one.pending.length ? ` · ${one.pending.length} pending` : "";
 }
 
 /** Everybody as a button, for the keyboard and for those who do not see the picture. */
@@ -159,7 +175,10 @@ function drawPeople() {
     let one = had.get(agent.agent_id);
     had.delete(agent.agent_id);
     if (!one) {
-      one = button("", () => select(agent.agent_id));
+      one = button("", () => {
+        select(agent.agent_id);
+        requestAnimationFrame(() => requestAnimationFrame(() => /** @type {HTMLElement | null} */ ($("inspector").querySelector("button"))?.focus()));
+      });
       one.dataset.agent = agent.agent_id;
       one.addEventListener("focus", () => { office.hover(agent.agent_id); office.show(agent.agent_id); });
       one.addEventListener("blur", () => office.hover(null));
@@ -177,38 +196,60 @@ function drawPeople() {
 
 /** @param {any} here */
 function drawTransport(here) {
-  const templates = state.options?.templates ?? [];
-  if ($("templates").options.length !== templates.length + 1) {
-    $("templates").replaceChildren(new Option("choose …", ""), ...templates.map((/** @type {any} */ one) => new Option(`${one.name}: ${one.says}`, one.name)));
-  }
-  $("templates").disabled = state.scope !== "operator";
+  const may = state.scope === "operator" && $("connection").dataset.state === "connected";
   const toggle = $("toggle");
-  const text = here?.auto ? "■ Stop" : "▶ Auto";
+  const text = busy(here) ? "■ Stop" : "▶ Auto";
   if (toggle.textContent !== text) toggle.textContent = text;
-  toggle.disabled = state.scope !== "operator";
-  $("add").disabled = $("settings-open").disabled = state.scope !== "operator";
-  $("retry").hidden = !(here?.auto?.paused || (here && !here.auto && here.failed?.length)) || state.scope !== "operator";
+  toggle.disabled = !may;
+  $("add").disabled = $("room-open").disabled = !may;
+  for (const id of ["settings-open", "rename-open", "anew-open", "close-open"]) $(id).disabled = !may || !here;
+  $("export-open").disabled = !here?.messages.length;
+  $("outcome-open").disabled = !here?.outcome && (!may || Boolean(here?.auto || here?.concluding));
+  const waits = here?.auto?.paused === "rate_limit" && here.auto.retryAt;
+  $("retry").hidden = !(here?.auto?.paused || (here && !here.auto && here.failed?.length)) || !may;
+  if ($("retry").textContent !== (waits ? "Retry now" : "Retry")) $("retry").textContent = waits ? "Retry now" : "Retry";
+  $("wait-cancel").hidden = !waits || !may;
   drawProgress(here);
 }
 
 /** @param {any} here */
 function drawProgress(here) {
-  const text = $("connection").dataset.state === "connected" ? progress(here, state.agents, now()) : "no connection";
+  const online = $("connection").dataset.state === "connected";
+  const text = online ? progress(here, state.agents, now()) : "no connection";
+  const em = online ? working(here, state.agents) : "";
   if ($("progress").textContent !== text) $("progress").textContent = text;
+  if ($("working").textContent !== (text && em ? ` · ${em}` : em)) $("working").textContent = text && em ? ` · ${em}` : em;
+  const auto = here?.auto;
+  $("ring").hidden = !(auto?.paused && auto.retryAt);
+  if (!$("ring").hidden) {
+    const left = Math.max(0, auto.retryAt - now()) / Math.max(1, auto.retryAt - (auto.pausedAt ?? auto.retryAt - 60));
+    $("ring").style.setProperty("--left", String(Math.min(1, left)));
+  }
+}
+
+/** Whether there is something to stop. @param {any} here */
+function busy(here) {
+  return Boolean(here && (here.auto || here.agents.some((/** @type {string} */ id) => state.agents.get(id)?.state !== "idle" && state.agents.has(id))));
 }
 
 /** @param {any} here */
 function drawBanner(here) {
   const end = here?.end;
-  $("banner").hidden = !end || here.auto || end.seq === dismissed;
-  const text = end ? whyEnded(end) : "";
-  if ($("why").textContent !== text) $("why").textContent = text;
-  $("again").hidden = state.scope !== "operator";
   const outcome = here?.outcome?.content ?? "";
+  $("banner").hidden = !(end || outcome) || here.auto || dismissed[here.room_id] === told(here);
+  const text = end ? whyEnded(end, state.agents) : outcome ? "What came of it" : "";
+  if ($("why").textContent !== text) $("why").textContent = text;
+  const may = state.scope === "operator";
+  $("anew").hidden = !may || end?.reason !== "context_limit";
+  $("again").hidden = !may || !end || end.reason === "context_limit";
   $("outcome").hidden = !outcome;
   if ($("outcome").textContent !== outcome) $("outcome").textContent = outcome;
-  $("conclude").hidden = state.scope !== "operator" || Boolean(outcome);
+  $("conclude").hidden = !may || Boolean(outcome);
+  $("conclude").disabled = Boolean(here?.concluding);
 }
+
+/** What a banner says, as a number. @param {any} here */
+function told(here) { return (here.end?.seq ?? 0) + (here.outcome ? 0.5 : 0); }
 
 // -- doing -----------------------------------------------------------------------------------------------------------
 
@@ -219,6 +260,7 @@ function select(id) {
   office.select(selected);
   if (selected) hover(null, 0, 0);
   if (selected) expand(true);
+  for (const part of $("panel").children) part.inert = Boolean(selected) && part.id !== "inspector";
   draw();
 }
 
@@ -259,39 +301,71 @@ function expand(on) {
   $("expand").hidden = on;
 }
 
-const begin = () => dialogs.converse(state, room(), request);
+function begin() {
+  if (room()?.pending.length) say("There are answers that wait: take or dismiss them first.");
+  else dialogs.converse(state, room(), request);
+}
+function retry() { ask({ type: "retry_turn", room_id: room()?.room_id }); }
 const stop = () => ask({ type: "stopAutoMode", roomId: room()?.room_id });
 
-$("toggle").addEventListener("click", () => (room()?.auto ? stop() : begin()));
+$("toggle").addEventListener("click", () => (busy(room()) ? stop() : begin()));
 $("empty-start").addEventListener("click", begin);
-$("retry").addEventListener("click", () => ask({ type: "retry_turn", room_id: room()?.room_id }));
+$("retry").addEventListener("click", retry);
+$("wait-cancel").addEventListener("click", () => ask({ type: "cancel_rate_limit_wait", room_id: room()?.room_id }));
 $("again").addEventListener("click", () => {
   const here = room();
   ask({ type: "startAutoMode", roomId: here.room_id, ...(topicOf(here) && { topic: topicOf(here) }) });
 });
-$("conclude").addEventListener("click", () => ask({ type: "request_outcome", room_id: room()?.room_id }));
-$("templates").addEventListener("change", (/** @type {any} */ event) => {
-  const template = event.target.value;
-  event.target.value = "";
-  $("menu").open = false;
-  if (!template) return;
-  awaited = true;
-  ask({ type: "create_room", template });
-});
-$("export").addEventListener("click", () => {
+const conclude = () => ask({ type: "request_outcome", room_id: room()?.room_id });
+$("conclude").addEventListener("click", conclude);
+/** What the menu offers, each with what it does. @type {Record<string, () => void>} */
+const MENU = {
+  "outcome-open": () => {
+    delete dismissed[room().room_id];
+    if (!room().outcome) conclude();
+  },
+  "export-open": save,
+  "room-open": () => dialogs.newRoom(state, (message) => { awaited = true; return request(message).catch((error) => { awaited = false; throw error; }); }),
+  "rename-open": () => dialogs.rename(room(), request),
+  "anew-open": anew,
+  "close-open": () => dialogs.confirm(`Close ${room().name}?`, "Its agents are ended and leave the office. What was said stays in the history.", "Close",
+    () => request({ type: "close_room", room_id: room().room_id })),
+  add: () => dialogs.spawn(state, room(), request),
+  "settings-open": () => dialogs.settings(state, room(), request),
+  "help-open": () => $("help").showModal(),
+};
+for (const [id, act] of Object.entries(MENU)) $(id).addEventListener("click", () => { $("menu").open = false; act(); draw(); });
+
+/** D12: the same people, with fresh sessions. */
+function anew() {
   const here = room();
+  dialogs.confirm("Start a new conversation?", "The same people begin anew. What was said stays to be read and does not count any more.", "Start",
+    () => request({ type: "new_conversation", room_id: here.room_id }).then(() => { setTimeout(begin); }));
+}
+$("anew").addEventListener("click", anew);
+
+/** All of it, also what was never scrolled to. */
+async function save() {
+  const here = room();
+  while (here.oldest !== 0) {
+    const answer = await request({ type: "get_history", room_id: here.room_id, limit: 1000, ...(here.oldest && { before: here.oldest }) });
+    remembered(here, answer.messages);
+  }
+  draw();
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([markdown(here, state.agents)], { type: "text/markdown" }));
   link.download = `${here.room_id}.md`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+$("export").addEventListener("click", save);
+$("banner-close").addEventListener("click", () => {
+  dismissed[room().room_id] = told(room());
+  sessionStorage.setItem("dismissed", JSON.stringify(dismissed));
+  draw();
 });
-$("banner-close").addEventListener("click", () => { dismissed = room()?.end?.seq ?? 0; draw(); });
-$("rooms").addEventListener("change", (/** @type {any} */ event) => { roomId = event.target.value; draw(); });
-$("add").addEventListener("click", () => { $("menu").open = false; dialogs.spawn(state, room(), request); });
-$("settings-open").addEventListener("click", () => { $("menu").open = false; if (room()) dialogs.settings(state, room(), request); });
+$("rooms").addEventListener("change", (/** @type {any} */ event) => show(event.target.value));
 $("finish").addEventListener("click", () => ask({ type: "set_mode", room_id: room()?.room_id, mode: "manual" }));
-$("help-open").addEventListener("click", () => { $("menu").open = false; $("help").showModal(); });
 $("zoom-in").addEventListener("click", () => office.zoom(1));
 $("zoom-out").addEventListener("click", () => office.zoom(-1));
 $("zoom-fit").addEventListener("click", () => office.fit());
@@ -304,15 +378,20 @@ $("sheet").addEventListener("click", () => {
 document.addEventListener("click", (event) => {
   if (event.target instanceof Node && !$("menu").contains(event.target)) $("menu").open = false;
 });
+/** Rapid switching is one switch. */
+let switched = -Infinity;
 document.addEventListener("keydown", (event) => {
+  if (document.querySelector("dialog[open]")) return;
   if (event.key.toLowerCase() === "m" && (event.ctrlKey || event.metaKey) && room() && state.scope === "operator") {
     event.preventDefault();
+    if (event.repeat || event.timeStamp - switched < 500) return;
+    switched = event.timeStamp;
     ask({ type: "set_mode", room_id: room().room_id, mode: room().auto ? "manual" : "auto" });
   }
-  if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
+  if (event.key !== "Escape") return;
   if ($("menu").open) $("menu").open = false;
   else if (selected) select(null);
-  else if (room()?.auto && state.scope === "operator") stop();
+  else if (busy(room()) && state.scope === "operator") stop();
 });
 addEventListener("hashchange", () => location.reload());
 setInterval(() => { if (!document.hidden) { drawProgress(room()); if (selected) draw(); } }, 500);

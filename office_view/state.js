@@ -84,6 +84,11 @@ export function applied(state, event, now = event.at) {
       }
       break;
     case "agent_usage":
+      if (agent && state.rooms.has(agent.room_id)) {
+        const home = state.rooms.get(agent.room_id);
+        home.tokens = (home.tokens ?? 0) + event.input_tokens + event.output_tokens - agent.input_tokens - agent.output_tokens;
+        home.cost_usd = (home.cost_usd ?? 0) + event.cost_usd - agent.cost_usd;
+      }
       if (agent) Object.assign(agent, { input_tokens: event.input_tokens, output_tokens: event.output_tokens,
         context_tokens: event.context_tokens, context_max: event.context_max, cost_usd: event.cost_usd });
       break;
@@ -100,7 +105,9 @@ export function applied(state, event, now = event.at) {
         agent.failed = "";
       }
       if (room) room.waiting_for_response = event.agent_id;
-      if (room && event.heard) (room.hearing ??= {})[event.agent_id] = event.heard;
+      if (room && event.purpose === "outcome") room.concluding = event.agent_id;
+      if (room) room.failed = (room.failed ?? []).filter((/** @type {string} */ id) => id !== event.agent_id);
+      if (room && event.heard) (room.hearing ??= {})[event.agent_id] = { to: room.messages.at(-1)?.id ?? "", ids: event.heard };
       break;
     case "turn_ended":
       if (agent) {
@@ -109,14 +116,11 @@ export function applied(state, event, now = event.at) {
         if (agent.said?.id === event.ask_id) agent.said.over = true;
       }
       if (room && !room.auto) {
-        room.failed = (room.failed ?? []).filter((/** @type {string} */ id) => id !== event.agent_id);
-        if (event.outcome === "failed") room.failed.push(event.agent_id);
-        else room.due = (room.due ?? []).filter((/** @type {string} */ id) => id !== event.agent_id);
+        if (event.outcome === "failed") room.failed = [...(room.failed ?? []), event.agent_id];
+        room.due = (room.due ?? []).filter((/** @type {string} */ id) => id !== event.agent_id);
       }
       if (room?.waiting_for_response === event.agent_id) room.waiting_for_response = null;
-      if (room && (event.outcome === "answered" || event.outcome === "skipped")) {
-        room.heard = { ...room.heard, [event.agent_id]: [...(room.heard?.[event.agent_id] ?? []), ...(room.hearing?.[event.agent_id] ?? [])] };
-      }
+      if (room?.hearing?.[event.agent_id] && (event.outcome === "answered" || event.outcome === "skipped")) heard(room, event.agent_id);
       if (room?.auto && (event.outcome === "answered" || event.outcome === "skipped")) room.auto.turns += 1;
       break;
     case "message_added":
@@ -130,7 +134,14 @@ export function applied(state, event, now = event.at) {
       }
       break;
     case "message_updated":
-      if (room) room.messages = room.messages.map((/** @type {any} */ one) => (one.id === event.message.id ? { ...one, ...event.message } : one));
+      if (room) toggled(room, event.message);
+      break;
+    case "conversation_begun":
+      if (room) Object.assign(room, { messages: room.messages.map((/** @type {any} */ one) => ({ ...one, active: false })), heard: {}, hearing: {},
+        topic: "", end: null, outcome: null, concluding: "", failed: [], current_index: 0 });
+      break;
+    case "room_renamed":
+      if (room) room.name = event.name;
       break;
     case "pending_added":
       if (room) {
@@ -140,7 +151,7 @@ export function applied(state, event, now = event.at) {
       }
       break;
     case "room_outcome":
-      if (room) room.outcome = event.message;
+      if (room) Object.assign(room, { outcome: event.message, concluding: "" });
       break;
     case "pending_resolved":
       if (room) {
@@ -166,20 +177,19 @@ export function applied(state, event, now = event.at) {
       }
       break;
     case "autoModeStarted":
-      if (room) Object.assign(room, { mode: "auto", end: null, outcome: null, auto: { topic: event.topic,
+      if (room) Object.assign(room, { mode: "auto", end: null, outcome: null, concluding: "", failed: [], due: [], topic: event.topic, auto: { topic: event.topic,
         startedAt: event.at, endsAt: event.endsAt, turns: 0, interactionPattern: event.interactionPattern,
         paused: null, retryAt: null } });
       break;
     case "autoModePaused":
-      if (room?.auto) Object.assign(room.auto, { paused: event.reason, retryAt: event.retryAt, detail: event.detail });
+      if (room?.auto) Object.assign(room.auto, { paused: event.reason, retryAt: event.retryAt, detail: event.detail, pausedAt: event.at });
       break;
     case "autoModeResumed":
       if (room?.auto) Object.assign(room.auto, { paused: null, retryAt: null, endsAt: event.endsAt });
       for (const id of room?.agents ?? []) if (state.agents.has(id)) state.agents.get(id).failed = "";
       break;
     case "autoModeEnded":
-      if (room) Object.assign(room, { mode: "manual", end: event, lastTopic: room.auto?.topic,
-        auto: null, next_response_at: null, waiting_for_response: null });
+      if (room) Object.assign(room, { mode: "manual", end: event, auto: null, mentioned: [], next_response_at: null, waiting_for_response: null });
       for (const id of room?.agents ?? []) if (state.agents.has(id)) state.agents.get(id).failed = "";
       break;
     case "task_updated":
@@ -192,7 +202,7 @@ export function applied(state, event, now = event.at) {
       break;
     case "agent_session": {
       const home = state.rooms.get(agent?.room_id);
-      if (home) home.heard = { ...home.heard, [event.agent_id]: [] };
+      if (home) home.heard = { ...home.heard, [event.agent_id]: { to: "", differs: [] } };
       break;
     }
     case "agent_speech":
@@ -215,9 +225,38 @@ export function remembered(room, older) {
   room.oldest = older.length ? Math.min(room.oldest ?? Infinity, older[0].seq) : 0;
 }
 
-/** Whether an agent was told a message, or said it. @param {any} room @param {string} id @param {any} message */
-export function hasHeard(room, id, message) {
-  return message.author === id || (room.heard?.[id] ?? []).includes(message.id);
+/** An agent has been told what its prompt held; some of it may have been changed meanwhile. @param {any} room @param {string} id */
+function heard(room, id) {
+  const { to, ids } = room.hearing[id];
+  const before = room.heard?.[id] ?? { to: "", differs: [] };
+  const place = (/** @type {string} */ message) => room.messages.findLastIndex((/** @type {any} */ one) => one.id === message);
+  const differs = room.messages.slice(place(before.to) + 1, place(to) + 1).filter((/** @type {any} */ one) =>
+    isSpoken(one) && one.author !== "topic" && one.active !== (ids.includes(one.id) || one.author === id)).map((/** @type {any} */ one) => one.id);
+  room.heard = { ...room.heard, [id]: { to, differs: [...before.differs, ...differs] } };
+}
+
+/** A message counts from now on, or no longer. @param {any} room @param {any} message */
+function toggled(room, message) {
+  const at = room.messages.findIndex((/** @type {any} */ one) => one.id === message.id);
+  if (at < 0 || room.messages[at].active === message.active) return;
+  room.messages = room.messages.with(at, { ...room.messages[at], ...message });
+  for (const hearing of Object.values(room.heard ?? {})) {
+    if (at > room.messages.findLastIndex((/** @type {any} */ one) => one.id === hearing.to)) continue;
+    hearing.differs = hearing.differs.includes(message.id) ? hearing.differs.filter((/** @type {string} */ id) => id !== message.id)
+      : [...hearing.differs, message.id];
+  }
+}
+
+/** @param {any} message */
+export const isSpoken = (message) => message.type === "user" || message.type === "agent";
+
+/** What an agent's session does not hold, of what was said. @param {any} room @param {string} id @returns {Set<string>} */
+export function unheard(room, id) {
+  const hearing = room.heard?.[id] ?? { to: "", differs: [] };
+  const last = room.messages.findLastIndex((/** @type {any} */ one) => one.id === hearing.to);
+  const missing = room.messages.filter((/** @type {any} */ one, /** @type {number} */ at) => isSpoken(one) && one.author !== id
+    && !(at <= last && (one.active !== false) !== hearing.differs.includes(one.id)));
+  return new Set(missing.map((/** @type {any} */ one) => one.id));
 }
 
 /** What to tell in passing, if anything. @param {any} state @param {any} event */

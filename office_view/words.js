@@ -3,12 +3,12 @@
 
 /** @type {Record<string, string>} */
 const ENDS = {
-  keyword: "They agree: the conversation is over",
+  keyword: "They agree",
   timer: "Time is up",
   user: "Stopped",
   agent_exit: "Somebody is gone",
   all_skipped: "Nobody has anything to add",
-  message_limit: "So many answers were asked for",
+  message_limit: "The limit of answers is reached",
   context_limit: "Conversation approaching model context limit",
   budget: "The budget is spent",
   error: "Something failed",
@@ -23,12 +23,26 @@ const PAUSES = {
   nobody: "paused: everybody is paused",
 };
 
-/** Why a conversation ended, as a sentence.
- * @param {{reason: string, turns: number, durationMs: number, detail?: string}} end */
-export function whyEnded(end) {
+/** Why a conversation ended, as a sentence, and by whom where that is somebody.
+ * @param {{reason: string, turns: number, durationMs: number, detail?: string, endedBy?: string}} end
+ * @param {Map<string, any>} [agents] */
+export function whyEnded(end, agents) {
   const turns = end.turns === 1 ? "1 turn" : `${end.turns} turns`;
   const detail = end.detail && ["error", "agent_exit"].includes(end.reason) ? ` (${end.detail})` : "";
-  return `${ENDS[end.reason] ?? end.reason}${detail}. ${turns} in ${clock(end.durationMs)}.`;
+  const who = agents?.get(end.endedBy ?? "")?.name;
+  const by = end.reason === "keyword" && who ? `; ${who} had the last word` : end.reason === "user" ? " by you, or another window" : "";
+  return `${ENDS[end.reason] ?? end.reason}${detail}${by}. ${turns} in ${clock(end.durationMs)}.`;
+}
+
+/** Who is at work in a room, as `Name | Role thinking...`; nothing where nobody is.
+ * @param {any} room @param {Map<string, any>} agents */
+export function working(room, agents) {
+  const busy = (room?.agents ?? []).map((/** @type {string} */ id) => agents.get(id)).filter((/** @type {any} */ one) => one && one.state !== "idle");
+  if (busy.length > 1) return `${busy.length} agents waiting to respond`;
+  if (!busy.length) return "";
+  const [one] = busy;
+  const what = room.concluding === one.agent_id ? "writes the outcome..." : one.state === "speaking" ? "speaking..." : "thinking...";
+  return `${one.name} | ${one.role} ${what}`;
 }
 
 /** 4:05 @param {number} ms */
@@ -43,10 +57,8 @@ export function progress(room, agents, now) {
   if (!room) return "";
   const auto = room.auto;
   if (!auto) {
-    const busy = room.agents.map((/** @type {string} */ id) => agents.get(id)).filter((/** @type {any} */ one) => one && one.state !== "idle");
-    if (busy.length) return busy.length === 1 ? `${busy[0].name} | ${busy[0].role} thinking...` : `${busy.length} agents waiting to respond`;
     if (room.pending?.length) return `${room.pending.length} pending`;
-    return room.agents.length ? "Manual mode" : "";
+    return working(room, agents) ? "" : room.agents.length ? "Manual mode" : "";
   }
   if (auto.paused) {
     const wait = auto.retryAt ? ` · Retry in ${Math.max(0, Math.ceil(auto.retryAt - now))}s` : "";
@@ -55,9 +67,7 @@ export function progress(room, agents, now) {
       : `Auto mode ${PAUSES[auto.paused] ?? "paused"}${wait}`;
   }
   const parts = [`${clock((auto.endsAt - now) * 1000)} left`, `turn ${auto.turns + 1}`];
-  const waiting = agents.get(room.waiting_for_response);
-  if (waiting) parts.push(`${waiting.name} ${waiting.state === "idle" ? "is next" : waiting.state}`);
-  else if (room.next_response_at) parts.push(`Next response in ${Math.max(0, Math.ceil(room.next_response_at - now))}s`);
+  if (room.next_response_at && !room.waiting_for_response) parts.push(`Next response in ${Math.max(0, Math.ceil(room.next_response_at - now))}s`);
   return parts.join(" · ");
 }
 
@@ -79,13 +89,14 @@ export function size(bytes) {
 /** A conversation as a document. @param {any} room @param {Map<string, any>} agents */
 export function markdown(room, agents) {
   const escape = (/** @type {string} */ text) => text.replace(/[\\`*_[\]<>#]/g, "\\$&").replaceAll("\n", " ");
-  const parts = [`# ${escape(room.lastTopic ?? room.auto?.topic ?? room.name)}`];
+  const parts = [`# ${escape(room.auto?.topic || room.topic || room.name)}`];
   if (room.outcome) parts.push("## Outcome", room.outcome.content, "## Conversation");
   for (const message of room.messages) {
     const role = agents.get(message.author)?.role;
-    if (message.type === "agent") parts.push(`**${escape(message.author_name)}${role ? ` (${escape(role)})` : ""}:**`, message.content);
-    else if (message.author === "topic") parts.push(`> ${escape(message.content)}`);
-    else if (message.type === "user") parts.push(`**${escape(message.author_name)}:**`, message.content);
+    const out = message.active === false ? " *(taken out)*" : "";
+    if (message.type === "agent") parts.push(`**${escape(message.author_name)}${role ? ` (${escape(role)})` : ""}:**${out}`, message.content);
+    else if (message.author === "topic") parts.push(`> ${escape(message.content)}${out}`);
+    else if (message.type === "user") parts.push(`**${escape(message.author_name)}:**${out}`, message.content);
     else parts.push(`*${escape(message.content)}*`);
   }
   if (room.end) parts.push(`*${whyEnded(room.end)}*`);

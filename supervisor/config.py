@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from supervisor.errors import ConfigError
 from supervisor.events import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 T = TypeVar("T")
 NAME = re.compile(r"[^\W\d_][\w'-]{0,31}")
@@ -65,6 +68,32 @@ class AgentEntry(Entry, frozen=True, kw_only=True):
     """Further arguments for its CLI."""
 
 
+class TemplatePerson(Entry, frozen=True, kw_only=True):
+    """Somebody in a template."""
+
+    name: str
+    """One word."""
+    role: str
+    """What it is in the conversation."""
+    backend: str = ""
+    """One of the backends; the default one if left out."""
+
+
+class TemplateEntry(Entry, frozen=True, kw_only=True):
+    """`[templates.NAME]`: a kind of conversation."""
+
+    says: str = ""
+    """What it is for, for people who choose."""
+    people: tuple[TemplatePerson, ...]
+    """Who is in it, in the order in which they speak."""
+    settings: dict[str, Any] = {}
+    """What differs from the usual settings."""
+
+    def over(self, settings: Settings) -> Settings:
+        """Its settings on top of others."""
+        return changed(settings, self.settings)
+
+
 class RoomEntry(Entry, frozen=True, kw_only=True):
     """`[[rooms]]`: a conversation."""
 
@@ -72,6 +101,8 @@ class RoomEntry(Entry, frozen=True, kw_only=True):
     """What it is called."""
     agents: tuple[str, ...] = ()
     """The names of those in it, in their order."""
+    template: str = ""
+    """A kind of conversation, with its people and rules; `agents` go before its people."""
     topic: str = ""
     """What to talk about; drawn from the pool if left out."""
     auto: bool = False
@@ -91,6 +122,8 @@ class Office(Entry, frozen=True, kw_only=True):
     """The people."""
     rooms: tuple[RoomEntry, ...] = ()
     """The conversations."""
+    templates: dict[str, TemplateEntry] = {}
+    """Kinds of conversations."""
     settings: Settings = Settings()
     """How rooms converse, unless they say otherwise."""
     most_agents: int = 200
@@ -106,12 +139,13 @@ class Office(Entry, frozen=True, kw_only=True):
     def agent(self, name: str) -> AgentEntry | None:
         return next((agent for agent in self.agents if agent.name == name), None)
 
-    def room_settings(self, room: RoomEntry) -> Settings:
-        return msgspec.convert({**msgspec.to_builtins(self.settings), **room.settings}, Settings)
+
+def changed(settings: Settings, changes: dict[str, Any]) -> Settings:
+    return msgspec.convert({**msgspec.to_builtins(settings), **changes}, Settings)
 
 
-def parse(text: str, name: str, kinds: tuple[str, ...]) -> Office:
-    """The file's text into an office; `kinds` are the CLIs that can be driven."""
+def parse(text: str, name: str, kinds: tuple[str, ...], templates: Mapping[str, TemplateEntry]) -> Office:
+    """The file's text into an office; `kinds` are the CLIs that can be driven, `templates` are there beside its own."""
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -122,10 +156,13 @@ def parse(text: str, name: str, kinds: tuple[str, ...]) -> Office:
             raise ConfigError(f"{name}: {key}: expected tables that begin with [[{key}]].")
         for number, entry in enumerate(entries):
             _convert(entry, kind, name, f"{key}[{number}]")
-    backends = data.get("backends", {})
-    for key, entry in backends.items() if isinstance(backends, dict) else ():
-        _convert(entry, BackendEntry, name, f"backends.{key}")
+    tables: dict[str, type[Entry]] = {"backends": BackendEntry, "templates": TemplateEntry}
+    for table, of in tables.items():
+        entries = data.get(table, {})
+        for key, entry in entries.items() if isinstance(entries, dict) else ():
+            _convert(entry, of, name, f"{table}.{key}")
     office = _convert(data, Office, name, "")
+    office = msgspec.structs.replace(office, templates={**templates, **office.templates})
     _check(office, name, kinds)
     return office
 
@@ -151,6 +188,8 @@ def _owner(kind: type[Any], path: str) -> type[Any]:
     """The type of the table in which an unknown key was found."""
     if "settings" in path:
         return Settings
+    if "people" in path:
+        return TemplatePerson
     return BackendEntry if "backends" in path else kind
 
 
@@ -176,8 +215,12 @@ def _check(office: Office, name: str, kinds: tuple[str, ...]) -> None:
             raise ConfigError(f"{name}: agents[{number}].backend: expected one of {', '.join(sorted(backends))}.")
         if lowered.index(agent.name.lower()) != number:
             raise ConfigError(f"{name}: agents[{number}].name: there is a {agent.name} already; expected another name.")
+    for key, template in office.templates.items():
+        _check_template(template, name, f"templates.{key}", backends)
     placed: list[str] = []
     for number, room in enumerate(office.rooms):
+        if room.template and room.template not in office.templates:
+            raise ConfigError(f"{name}: rooms[{number}].template: expected one of {', '.join(office.templates)}.")
         _convert(room.settings, Settings, name, f"rooms[{number}].settings")
         for member in room.agents:
             if member not in names:
@@ -186,3 +229,14 @@ def _check(office: Office, name: str, kinds: tuple[str, ...]) -> None:
             if member in placed:
                 raise ConfigError(f"{name}: rooms[{number}].agents: {member} is in another room already.")
             placed.append(member)
+
+
+def _check_template(template: TemplateEntry, name: str, where: str, backends: set[str]) -> None:
+    _convert(template.settings, Settings, name, f"{where}.settings")
+    if len({one.name.lower() for one in template.people}) < max(2, len(template.people)):
+        raise ConfigError(f"{name}: {where}.people: expected two or more people with different names.")
+    for one in template.people:
+        if problem := person_problem(one.name, one.role):
+            raise ConfigError(f"{name}: {where}.people: {problem}")
+        if one.backend and one.backend not in backends:
+            raise ConfigError(f"{name}: {where}.people: {one.name}: expected one of {', '.join(sorted(backends))}.")

@@ -255,6 +255,8 @@ class AutoModePaused(Event, frozen=True, kw_only=True, tag="autoModePaused"):
     reason: PauseReason
     retryAt: float | None = None
     detail: str = ""
+    own_fault: bool = False
+    """A turn of its own failed; else it waits for something that happened elsewhere."""
 
 
 class AutoModeResumed(Event, frozen=True, kw_only=True, tag="autoModeResumed"):
@@ -306,6 +308,12 @@ class PendingResolved(Event, frozen=True, kw_only=True, tag="pending_resolved"):
     dismissed: list[str]
 
 
+class ConversationBegun(Event, frozen=True, kw_only=True, tag="conversation_begun"):
+    """A room begins anew with the same people: nothing that was said before counts any more (D12)."""
+
+    room_id: str
+
+
 class RoomOutcome(Event, frozen=True, kw_only=True, tag="room_outcome"):
     """What a conversation came to (D22)."""
 
@@ -326,6 +334,11 @@ class RoomCreated(Event, frozen=True, kw_only=True, tag="room_created"):
     room_id: str
     name: str
     settings: Settings
+
+
+class RoomRenamed(Event, frozen=True, kw_only=True, tag="room_renamed"):
+    room_id: str
+    name: str
 
 
 class RoomClosed(Event, frozen=True, kw_only=True, tag="room_closed"):
@@ -368,8 +381,8 @@ AnyEvent = (
     AgentJoined | AgentLeft | AgentStateChanged | ParticipationChanged | AgentAcknowledged | AgentMoved
     | OfficeFurnished | AgentMessage | AgentSpoke | ToolUsed | UsageReported | TurnStarted | TurnRestarted
     | TurnEnded | AnswerHeld | AutoModeStarted | AutoModePaused | AutoModeResumed | KeywordIgnored | AutoModeEnded
-    | MessageAdded | MessageUpdated | PendingAdded | PendingResolved | RoomOutcome | SessionRenewed | RoomCreated
-    | RoomClosed | RoomUpdated | ContextWarning | RateLimited | TaskUpdated
+    | MessageAdded | MessageUpdated | PendingAdded | PendingResolved | ConversationBegun | RoomOutcome | SessionRenewed
+    | RoomCreated | RoomRenamed | RoomClosed | RoomUpdated | ContextWarning | RateLimited | TaskUpdated
 )  # fmt: skip
 
 

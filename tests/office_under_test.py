@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from supervisor import events as e
 from supervisor.core import effects, inputs
 from supervisor.core.core import BackendFacts, Core, Decision, Rules
+from supervisor.core.state import State
 
 KEYWORD = "[CONVERSATION_END]"
 RULES = Rules(
@@ -15,6 +18,11 @@ RULES = Rules(
     default_backend="fake",
     settings=e.Settings(response_delay=0),
 )
+
+
+def stored(state: State) -> State:
+    """As it is after a restart."""
+    return msgspec.json.decode(msgspec.json.encode(state), type=State)
 
 
 class Office:
@@ -72,3 +80,33 @@ class Office:
     @property
     def ends(self) -> list[str]:
         return [event.reason for event in self.of(e.AutoModeEnded)]
+
+
+def room_of(*names: str, **settings: Any) -> Office:
+    office = Office()
+    people = tuple(inputs.AgentConfig(name=name, role=f"role {name}") for name in names)
+    fields = e.Settings(**{"response_delay": 0.0, **settings})
+    office.tell(inputs.StartRoom(name="Room", settings=fields, agents=people))
+    return office
+
+
+def asked(office: Office) -> dict[str, str]:
+    """Who is asked, and the id of the ask."""
+    return {office.name(ask.agent_id): ask.id for ask in office.core.state.asks.values()}
+
+
+def prompt(office: Office, name: str) -> str:
+    ask = asked(office)[name]
+    return next(f.prompt for f in office.effects if isinstance(f, effects.Ask) and f.ask_id == ask)
+
+
+def over(office: Office, name: str, text: str = "", status: Any = "answered", **fields: Any) -> None:
+    office.tell(inputs.TurnOver(ask_id=asked(office)[name], status=status, signal="transcript", text=text, **fields))
+
+
+def pending(office: Office) -> dict[str, str]:
+    return {message.author_name: message.id for message in office.room.pending}
+
+
+def said(office: Office) -> list[tuple[str, str, bool]]:
+    return [(m.author_name, m.content, m.active) for m in office.room.messages if m.type in ("user", "agent")]

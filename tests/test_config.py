@@ -10,6 +10,8 @@ import pytest
 from support import ROOT, supervisor, toml_file
 
 from supervisor import config
+from supervisor.cli.options import room_settings
+from supervisor.core.rooms.templates import TEMPLATES
 from supervisor.errors import ConfigError
 from supervisor.events import Settings
 
@@ -22,15 +24,15 @@ EXAMPLE = ROOT / "docs" / "office.example.toml"
 
 
 def test_the_example_is_right() -> None:
-    office = config.parse(EXAMPLE.read_text(), "example", KINDS)
+    office = config.parse(EXAMPLE.read_text(), "example", KINDS, TEMPLATES)
     assert {agent.name for agent in office.agents} >= set(office.rooms[0].agents)
     assert office.backend("opus").kind == "claude"
-    assert office.room_settings(office.rooms[0]).min_turns == 6
-    assert office.room_settings(office.rooms[0]).response_delay == office.settings.response_delay
+    assert room_settings(office, office.rooms[0]).min_turns == 6
+    assert room_settings(office, office.rooms[0]).response_delay == office.settings.response_delay
 
 
 def test_an_empty_file_is_an_office_with_defaults() -> None:
-    assert config.parse("", "x", KINDS) == config.Office()
+    assert config.parse("", "x", KINDS, {}) == config.Office()
 
 
 @pytest.mark.parametrize(
@@ -56,12 +58,18 @@ def test_an_empty_file_is_an_office_with_defaults() -> None:
         ("wander_seconds = -1", "x.toml: wander_seconds: expected a number of seconds"),
         ("[backends.x]\nmodel = 5", "x.toml: backends.x.model: expected str, got int."),
         ("[[rooms]]\nname = 'R'\nagents = ['Zoe']", "x.toml: rooms[0].agents: there is no agent 'Zoe'"),
+        ("[[rooms]]\nname = 'R'\ntemplate = 'duel'", "rooms[0].template: expected one of debate, code-review,"),
+        ("[templates.t]\nsays = 'x'", "x.toml: templates.t.people: expected a value, there is none."),
+        ("[templates.t]\npeople = [{ name = 'A', role = 'r' }]", "templates.t.people: expected two or more people"),
+        ("[templates.t]\npeople = [{ name = 'A', rank = 'r' }]", "rank: there is no such key; expected one of name,"),
+        ("[templates.t]\npeople = [{ name = 'A', role = 'r' }, { name = 'B', role = 'r', backend = 'vim' }]",
+         "templates.t.people: B: expected one of claude, fake."),
         ("[[rooms]]\nname = 'R'\nsettings = { keyword = 5 }", "rooms[0].settings.keyword: expected str, got int."),
     ],
 )  # fmt: skip
 def test_mistakes_are_told_with_file_key_and_what_was_expected(text: str, message: str) -> None:
     with pytest.raises(ConfigError) as wrong:
-        config.parse(text, "x.toml", KINDS)
+        config.parse(text, "x.toml", KINDS, TEMPLATES)
     assert message in str(wrong.value)
     assert "\n" not in str(wrong.value)
 

@@ -24,7 +24,7 @@ const PLATES_FOR_ALL = 12;
 const ROLES_FOR_ALL = 6;
 const LARGEST_GROUND = 3000;
 /** The longest tail of a bubble, in CSS pixels: it points, and need not touch. */
-const TAIL = 34;
+const TAIL = 110;
 const CODE = ["#5cc4b4", "#b4f2e1", "#ffe69a", "#9cc0ea", "#f29578"];
 
 /** @type {Map<string, Picture>} */
@@ -271,7 +271,7 @@ export class Scene {
     const stamp = (/** @type {Picture} */ picture, /** @type {number} */ x, /** @type {number} */ y) =>
       context.drawImage(picture, Math.round(x * ratio), Math.round(y * ratio));
     const plates = this.drawPlates(stamp, ratio, view);
-    const marks = this.marks(ratio);
+    const marks = this.marks(ratio, view);
     this.drawBubbles(context, stamp, view, plates, ratio, marks.map((mark) => mark.box));
     for (const { actor, picture, box } of marks) {
       if (picture) stamp(picture, box.left, box.top);
@@ -288,7 +288,7 @@ export class Scene {
     const order = [...this.actors].sort((a, b) => a.foot - b.foot || a.x - b.x);
     for (const actor of order) {
       const marked = actor.id === this.selected || actor.id === this.hovered;
-      if (actor.leaving || (many && !marked && actor.state === "idle")) continue;
+      if (actor.leaving || (many && !marked && actor.state === "idle") || outside(this.head(actor), view)) continue;
       const picture = plate(actor.name, brief && !marked ? "" : actor.role, actor.state, marked, ratio);
       const at = this.camera.toScreen(actor.x, actor.foot + (actor.sits ? 2 : 1));
       const size = { width: picture.width / ratio, height: picture.height / ratio };
@@ -301,9 +301,9 @@ export class Scene {
     return placed;
   }
 
-  /** Thoughts, tools, failures and sleep, each with its place over a head. @param {number} ratio
+  /** Thoughts, tools, failures and sleep, each with its place over a head. @param {number} ratio @param {{width: number, height: number}} view
    * @returns {{actor: Actor, picture: Picture | null, box: import("./bubbles.js").Box}[]} */
-  marks(ratio) {
+  marks(ratio, view) {
     const found = [];
     for (const actor of this.actors) {
       const head = this.head(actor);
@@ -312,7 +312,9 @@ export class Scene {
           : actor.asleep ? pill("z z z", "zzz", ratio) : null;
       if (!picture && !actor.thinking) continue;
       const [width, height] = picture ? [picture.width / ratio, picture.height / ratio] : [44, 38];
-      found.push({ actor, picture, box: { left: head.x - width / 2, top: head.y - (picture ? 26 : 34), width, height } });
+      if (outside(head, view)) continue;
+      const left = Math.max(4, Math.min(view.width - width - 4, head.x - width / 2));
+      found.push({ actor, picture, box: { left, top: Math.max(4, head.y - (picture ? 26 : 34)), width, height } });
     }
     return found;
   }
@@ -360,7 +362,7 @@ export class Scene {
       const lines = said?.pages[said.page];
       if (!said || !lines) continue;
       const head = this.head(actor);
-      if (head.x < -40 || head.x > view.width + 40 || head.y < -40 || head.y > view.height + 60) continue;
+      if (outside(head, view, 40)) continue;
       const count = said.pages.length > 1 ? `${said.page + 1}/${said.pages.length}` : "";
       const size = bubbleSize(said.over && said.pages.length > 1 ? padded(lines, count) : lines);
       wanted.push({ id: actor.id, x: head.x, y: head.y - 8, born: said.begun, head, said, lines, count, width: size.width, height: size.height + (count ? 8 : 0) });
@@ -389,6 +391,11 @@ function padded(lines, count) { return lines.length ? lines : [count]; }
  *   height: number}} b */
 function crosses(a, b) {
   return a.left < b.left + b.width + 2 && b.left < a.left + a.width + 2 && a.top < b.top + b.height && b.top < a.top + a.height;
+}
+
+/** @param {{x: number, y: number}} head @param {{width: number, height: number}} view @param {number} [margin] */
+function outside(head, view, margin = 8) {
+  return head.x < -margin || head.x > view.width + margin || head.y < -margin || head.y > view.height + margin;
 }
 
 /** From a bubble to the head it belongs to. @param {CanvasRenderingContext2D} context

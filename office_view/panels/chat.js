@@ -1,12 +1,12 @@
 // @ts-check
 /** The conversation as it runs. */
 
-import { hasHeard } from "../state.js";
+import { unheard } from "../state.js";
 import { $, avatar, button, element, words } from "./elements.js";
 
 export class Chat {
   /** @param {{source: (message: any) => void, toggle: (message: any, active: boolean) => void,
-   *   older: () => void, redraw: () => void}} use */
+   *   older: () => void, redraw: () => void, retry: () => void}} use */
   constructor(use) {
     this.use = use;
     /** @type {string | null} */ this.shownRoom = null;
@@ -14,15 +14,16 @@ export class Chat {
     /** @type {Map<string, HTMLElement>} */ this.live = new Map();
     this.drawn = "";
     /** @type {any[] | undefined} */ this.list = undefined;
-    /** The newest words are kept in view until the reader scrolls away from them. */
+    /** The newest words are kept in view until the reader scrolls up from them. */
     this.follow = true;
-    for (const kind of ["wheel", "touchmove", "keydown", "pointerdown"]) {
-      $("messages").addEventListener(kind, () => { this.follow = false; }, { passive: true });
-    }
+    this.scrolled = 0;
     $("messages").addEventListener("scroll", () => {
+      const { scrollTop } = $("messages");
       if (this.atEnd()) this.follow = true;
+      else if (scrollTop < this.scrolled) this.follow = false;
+      this.scrolled = scrollTop;
       $("latest").hidden = this.follow || this.atEnd();
-      if ($("messages").scrollTop < 300) this.use.older();
+      if (scrollTop < 300) this.use.older();
     });
     $("whose").addEventListener("change", () => this.use.redraw());
     $("latest").addEventListener("click", () => this.toEnd());
@@ -38,10 +39,10 @@ export class Chat {
       this.follow = true;
       list.replaceChildren();
     }
-    const topic = topicOf(room) ?? (room?.agents.length ? room.name : "No conversation yet");
-    if ($("topic").textContent !== topic) $("topic").textContent = topic;
+    const topic = topicOf(room) || (room?.agents.length ? room.name : "No conversation yet");
+    if ($("topic").textContent !== topic) $("topic").textContent = $("topic").title = topic;
     const view = this.whose(state, room);
-    const word = `${room?.messages.length} ${view} ${state.scope} ${room?.heard?.[view]?.length}`;
+    const word = JSON.stringify([room?.messages.length, view, state.scope, room?.heard?.[view], room?.failed, room?.auto?.paused]);
     if (word !== this.drawn || room?.messages !== this.list) this.drawAll(state, room, view);
     this.drawn = word;
     this.list = room?.messages;
@@ -56,6 +57,9 @@ export class Chat {
     for (const [id, made] of this.messages) {
       if (!wanted.has(id) && !id.startsWith("live ")) { made.remove(); this.messages.delete(id); }
     }
+    const missing = view ? unheard(room, view) : new Set();
+    const retry = state.scope === "operator" && (room?.auto?.paused ? room.auto.paused !== "nobody" : room?.failed?.length);
+    const last = room?.messages.findLast((/** @type {any} */ one) => one.type === "error")?.id;
     /** @type {Element | null} */ let next = list.firstElementChild;
     for (const [id, message] of wanted) {
       let made = this.messages.get(id);
@@ -67,8 +71,16 @@ export class Chat {
         next = next.nextElementSibling;
       }
       this.mode(made, message, state.scope === "operator");
-      made.classList.toggle("unheard", Boolean(view) && !hasHeard(room, view, message));
+      made.classList.toggle("unheard", missing.has(id));
+      if (message.type === "error") this.card(made, retry && id === last);
     }
+  }
+
+  /** A failure has its way on beside it. @param {HTMLElement} made @param {boolean} retry */
+  card(made, retry) {
+    const known = made.querySelector("button");
+    if (retry && !known) made.append(button("Retry", () => this.use.retry(), "again"));
+    if (!retry) known?.remove();
   }
 
   /** What is being said right now. @param {any} state @param {any} room */
@@ -102,7 +114,7 @@ export class Chat {
     if (select.dataset.shown !== word) {
       const before = select.value;
       select.dataset.shown = word;
-      select.replaceChildren(new Option("all", ""), ...people.map((/** @type {any} */ one) => new Option(`as ${one.name}`, one.agent_id, false, one.agent_id === before)));
+      select.replaceChildren(new Option("Show all", ""), ...people.map((/** @type {any} */ one) => new Option(`What ${one.name} heard`, one.agent_id, false, one.agent_id === before)));
     }
     return select.value;
   }
@@ -116,7 +128,7 @@ export class Chat {
     if (!spoken) return made;
     const who = element("div", "who");
     if (message.type === "agent") who.append(avatar(message.author_name));
-    if (!message.live && message.author !== "topic") {
+    if (!message.live) {
       const tick = Object.assign(document.createElement("input"), { type: "checkbox", className: "tick", checked: message.active !== false });
       tick.ariaLabel = `This message by ${message.author_name} counts`;
       tick.addEventListener("change", () => this.use.toggle(message, tick.checked));
@@ -175,8 +187,7 @@ export class Chat {
   }
 }
 
-/** @param {any} room @returns {string | undefined} what it is about */
+/** @param {any} room @returns {string} what it is about, if that was said */
 export function topicOf(room) {
-  const said = (/** @type {(m: any) => boolean} */ fits) => room?.messages.findLast(fits)?.content;
-  return room?.auto?.topic ?? room?.lastTopic ?? said((m) => m.author === "topic") ?? said((m) => m.type === "user");
+  return room?.auto?.topic || room?.topic || "";
 }

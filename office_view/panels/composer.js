@@ -4,11 +4,12 @@
 import { $, avatar, element } from "./elements.js";
 
 export class Composer {
-  /** @param {{request: (message: any) => Promise<any>, say: (text: string) => void}} use */
+  /** @param {{request: (message: any) => Promise<any>, say: (text: string) => void, connected: () => boolean}} use */
   constructor(use) {
     this.use = use;
     /** @type {any} */ this.room = null;
     /** @type {string[]} */ this.names = [];
+    /** What was begun in each room. @type {Map<string, string>} */ this.drafts = new Map();
     this.chosen = 0;
     const box = $("write");
     box.addEventListener("input", () => { this.grow(); this.complete(); });
@@ -19,31 +20,52 @@ export class Composer {
 
   /** @param {any} state @param {any} room */
   draw(state, room) {
-    this.room = room;
-    this.names = (room?.agents ?? []).map((/** @type {string} */ id) => state.agents.get(id)?.name).filter(Boolean);
-    const why = this.reason(state, room);
     const box = $("write");
-    if (box.disabled !== Boolean(why)) box.disabled = Boolean(why);
+    if (room?.room_id !== this.room?.room_id) {
+      if (this.room) this.drafts.set(this.room.room_id, box.value);
+      box.value = this.drafts.get(room?.room_id) ?? "";
+      this.grow();
+    }
+    this.room = room;
+    const people = (room?.agents ?? []).map((/** @type {string} */ id) => state.agents.get(id));
+    this.names = people.filter((/** @type {any} */ one) => one?.participating !== false).map((/** @type {any} */ one) => one?.name).filter(Boolean);
+    const why = this.reason(state, room);
+    if (box.readOnly !== Boolean(why)) {  // who is in the middle of a word keeps it, and the focus
+      box.readOnly = Boolean(why);
+      box.ariaDisabled = String(Boolean(why));
+    }
     $("send").disabled = Boolean(why);
     const hint = why || "Write to everybody; @ addresses one";
     if (box.placeholder !== hint) box.placeholder = hint;
+    $("write-why").hidden = !why || !box.value;
+    if ($("write-why").textContent !== why) $("write-why").textContent = why;
     $("finish").hidden = !room?.auto || state.scope !== "operator";
   }
 
   /** Why nobody can write now, in words. @param {any} state @param {any} room */
   reason(state, room) {
     if (state.scope !== "operator") return "This link may only watch";
-    if (!room) return "There is no room yet";
-    if (room.auto && !room.settings.barge_in) return "Auto mode is running: stop it to write";
+    if (!this.use.connected()) return "There is no connection";
+    if (!room?.agents.length) return "Nobody is here: add an agent, or start a conversation";
+    if (room.auto && !room.settings.barge_in) return `Auto mode is ${room.auto.paused ? "paused" : "running"}: stop it to write`;
+    if (!room.agents.some((/** @type {string} */ id) => state.agents.get(id)?.participating !== false)) return "Everybody is paused: click a label";
     return "";
   }
 
   send() {
     const box = $("write");
     const content = box.value.trim();
-    if (!content || box.disabled) return;
-    this.use.request({ type: "user_message", room_id: this.room.room_id, content })
-      .then(() => { box.value = ""; this.grow(); }).catch((error) => this.use.say(error.message));
+    if (!content || box.readOnly) return;
+    const { room_id } = this.room;
+    box.value = "";
+    this.grow();
+    this.close();
+    this.use.request({ type: "user_message", room_id, content }).catch((error) => {
+      if (this.room?.room_id === room_id && !box.value) box.value = content;
+      else this.drafts.set(room_id, content);
+      this.grow();
+      this.use.say(error.message);
+    });
   }
 
   grow() {
@@ -69,10 +91,12 @@ export class Composer {
     const list = $("names");
     list.hidden = !fits.length;
     $("write").ariaExpanded = String(fits.length > 0);
+    $("write").setAttribute("aria-activedescendant", fits.length ? `name-${Math.min(this.chosen, fits.length - 1)}` : "");
     this.chosen = Math.min(this.chosen, Math.max(0, fits.length - 1));
     list.replaceChildren(...fits.map((name, at) => {
       const item = element("li", "");
       item.role = "option";
+      item.id = `name-${at}`;
       item.ariaSelected = String(at === this.chosen);
       item.append(avatar(name), element("span", "", name));
       item.addEventListener("pointerdown", (event) => { event.preventDefault(); this.take(name); });
@@ -83,6 +107,7 @@ export class Composer {
   close() {
     $("names").hidden = true;
     $("write").ariaExpanded = "false";
+    $("write").removeAttribute("aria-activedescendant");
     this.chosen = 0;
   }
 
@@ -109,6 +134,9 @@ export class Composer {
     } else if (fits.length && event.key === "Escape") {
       event.stopPropagation();
       this.close();
+    } else if (event.key === "Escape") {  // out of the box first; what is said is not stopped by a slip
+      event.stopPropagation();
+      $("write").blur();
     } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
       event.preventDefault();
       this.send();

@@ -27,6 +27,8 @@ function ask(id, answer, act, place) {
 export function converse(state, room, request) {
   const settings = room?.settings ?? state.options?.settings ?? {};
   $("auto-topic").value = "";
+  const goesOn = room?.messages.some((/** @type {any} */ one) => one.active !== false && (one.type === "agent" || one.type === "user"));
+  $("auto-topic").placeholder = goesOn ? "Leave it empty to go on from here, or say what to argue about" : "Leave it to chance, or say what to argue about";
   $("auto-minutes").value = String(Math.round((settings.max_duration_ms ?? 300000) / 6000) / 10);
   $("auto-messages").value = String(settings.max_messages ?? 0);
   $("auto-turns").value = String(settings.min_turns ?? 0);
@@ -38,7 +40,7 @@ export function converse(state, room, request) {
   $("auto-agents").replaceChildren(...people.map((agent) => {
     const label = element("label");
     const box = /** @type {HTMLInputElement} */ (element("input"));
-    Object.assign(box, { type: "checkbox", value: agent.agent_id, checked: agent.room_id !== null || people.length < 2 });
+    Object.assign(box, { type: "checkbox", value: agent.agent_id, checked: agent.room_id !== null ? agent.participating !== false : people.length < 2 });
     label.append(box, element("span", "", `${agent.name} (${agent.role})`));
     return label;
   }));
@@ -46,12 +48,16 @@ export function converse(state, room, request) {
     const chosen = [...$("auto-agents").querySelectorAll("input:checked")].map((/** @type {any} */ box) => box.value);
     const topic = $("auto-topic").value.trim();
     if (people.length && !chosen.length) return Promise.reject(new Error("Tick at least one who talks."));
-    return request({
+    const members = room?.agents ?? [];
+    const joining = chosen.filter((id) => !members.includes(id));
+    const pauses = members.filter((/** @type {string} */ id) => state.agents.has(id) && (state.agents.get(id).participating !== false) !== chosen.includes(id))
+      .map((/** @type {string} */ id) => request({ type: "set_participation", agent_id: id, participating: chosen.includes(id) }));
+    return Promise.all(pauses).then(() => request({
       type: "startAutoMode", ...(room && { roomId: room.room_id }), ...(topic && { topic }),
-      ...(people.length && { agents: chosen }), keyword: $("auto-keyword").value,
+      ...(joining.length && { agents: [...members, ...joining] }), keyword: $("auto-keyword").value,
       maxDurationMs: Math.round(Number($("auto-minutes").value) * 60000), maxMessages: Number($("auto-messages").value) || 0,
       minTurns: Number($("auto-turns").value) || 0, interactionPattern: $("auto-pattern").value,
-    });
+    }));
   }, "auto-problem");
   $("auto-topic").focus();
   for (const field of $("auto").querySelectorAll("details input")) field.oninvalid = () => { field.closest("details").open = true; };
@@ -88,6 +94,31 @@ function places(office) {
   return [...found.values()];
 }
 
+/** A room of its own, with people or without. @param {any} state @param {(message: any) => Promise<any>} request */
+export function newRoom(state, request) {
+  $("room-name").value = "";
+  const templates = state.options?.templates ?? [];
+  $("room-template").replaceChildren(new Option("nobody yet", ""), ...templates.map((/** @type {any} */ one) => new Option(`${one.name}: ${one.says}`, one.name)));
+  ask("room", "create", () => request({ type: "create_room", ...($("room-name").value.trim() && { name: $("room-name").value.trim() }),
+    ...($("room-template").value && { template: $("room-template").value }) }), "room-problem");
+}
+
+/** @param {any} room @param {(message: any) => Promise<any>} request */
+export function rename(room, request) {
+  $("rename-name").value = room.name;
+  ask("rename", "rename", () => request({ type: "rename_room", room_id: room.room_id, name: $("rename-name").value }), "rename-problem");
+  $("rename-name").select();
+}
+
+/** Ask before something that cannot be undone. @param {string} title @param {string} text @param {string} yes
+ * @param {() => Promise<any>} act */
+export function confirm(title, text, yes, act) {
+  $("confirm-title").textContent = title;
+  $("confirm-yes").textContent = yes;
+  ask("confirm", "yes", act, "confirm-problem");
+  $("confirm-text").textContent = text;
+}
+
 /** Settings with effect at once. @param {any} state @param {any} room @param {(message: any) => Promise<any>} request */
 export function settings(state, room, request) {
   const names = ["response_delay", "max_wait_time", "max_messages", "max_tokens", "max_cost_usd", "interaction_pattern", "barge_in"];
@@ -98,21 +129,24 @@ export function settings(state, room, request) {
     if (field.type === "checkbox") field.checked = Boolean(room.settings[name]);
     else field.value = String(room.settings[name]);
     field.onchange = () => {
+      if (field.type === "number" && (field.value === "" || !field.validity.valid)) {
+        problem("settings-problem", `${field.labels[0].firstChild.textContent.trim()}: give a number from ${field.min || 0}${field.max ? ` to ${field.max}` : ""}.`);
+        field.value = String(room.settings[name]);
+        return;
+      }
       const value = field.type === "checkbox" ? field.checked : field.type === "number" ? Number(field.value) : field.value;
       request({ type: "update_settings", room_id: room.room_id, [name]: value })
         .then(() => problem("settings-problem", "")).catch((error) => problem("settings-problem", error.message));
     };
   }
+  $("spent").textContent = `Spent here so far: ${(room.tokens ?? 0).toLocaleString("en")} tokens${room.cost_usd ? `, $${room.cost_usd.toFixed(2)}` : ""}.`;
   $("settings").showModal();
 }
 
 /** @param {any} agent @param {(message: any) => Promise<any>} request */
 export function farewell(agent, request) {
-  $("confirm-title").textContent = `Remove ${agent.name}?`;
-  $("confirm-text").textContent = "Its CLI is ended and it leaves the office. What it said stays.";
-  ask("confirm", "yes", () => request({ type: "agent_terminate_request", agent_id: agent.agent_id }), "confirm-text");
-  $("confirm-text").hidden = false;
-  $("confirm-text").textContent = "Its CLI is ended and it leaves the office. What it said stays.";
+  confirm(`Remove ${agent.name}?`, "Its CLI is ended and it leaves the office. What it said stays.", "Remove",
+    () => request({ type: "agent_terminate_request", agent_id: agent.agent_id }));
 }
 
 /** @param {any} message @param {(message: any) => Promise<any>} request */

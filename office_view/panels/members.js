@@ -8,17 +8,27 @@ export class Members {
   constructor(use) {
     this.use = use;
     this.drawn = "";
+    /** @type {any} */ this.room = null;
     /** @type {string | null} */ this.dragged = null;
+    const list = $("members");  // dropped behind the last label, it becomes the last
+    list.addEventListener("dragover", (/** @type {DragEvent} */ event) => { if (this.dragged) event.preventDefault(); });
+    list.addEventListener("drop", (/** @type {DragEvent} */ event) => {
+      if (event.target !== list || !this.dragged) return;
+      event.preventDefault();
+      this.place(this.room, this.dragged, this.room.agents.length - 1);
+      this.dragged = null;
+    });
   }
 
   /** @param {any} state @param {any} room */
   draw(state, room) {
     const list = $("members");
+    this.room = room;
     const people = (room?.agents ?? []).map((/** @type {string} */ id) => state.agents.get(id)).filter(Boolean);
     list.hidden = people.length === 0;
     const may = state.scope === "operator";
     const word = JSON.stringify([may, room?.room_id, people.map((/** @type {any} */ a) => [a.agent_id, a.name, a.role, a.state, a.participating,
-      Math.round(100 * (a.context_tokens ?? 0) / (a.context_max || 1)), room.due?.includes(a.agent_id) || room.mentioned?.includes(a.agent_id)])]);
+      Math.round(100 * (a.context_tokens ?? 0) / (a.context_max || 1)), this.doing(a, room)])]);
     if (word === this.drawn) return;
     this.drawn = word;
     const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.member : undefined;
@@ -26,20 +36,31 @@ export class Members {
     if (focused) list.querySelector(`[data-member="${CSS.escape(focused)}"]`)?.focus();
   }
 
+  /** What a label says beside the name. @param {any} agent @param {any} room */
+  doing(agent, room) {
+    if (agent.participating === false) return "paused";
+    if (agent.state !== "idle") return agent.state;
+    if (agent.failed || room.failed?.includes(agent.agent_id)) return "failed";
+    return room.due?.includes(agent.agent_id) || room.mentioned?.includes(agent.agent_id) ? "queued" : "";
+  }
+
   /** @param {any} agent @param {any} room @param {boolean} may */
   chip(agent, room, may) {
     const paused = agent.participating === false;
-    const queued = room.due?.includes(agent.agent_id) || room.mentioned?.includes(agent.agent_id);
+    const doing = this.doing(agent, room);
     const item = element("li", `member${paused ? " paused" : ""}`);
-    const label = button("", () => this.use.ask({ type: "set_participation", agent_id: agent.agent_id, participating: paused }), "label");
+    const label = button("", () => may && this.use.ask({ type: "set_participation", agent_id: agent.agent_id, participating: paused }), "label");
     label.dataset.member = agent.agent_id;
     label.dataset.state = agent.state;
-    label.disabled = !may;
+    label.ariaDisabled = String(!may);
     label.ariaPressed = String(!paused);
-    const doing = paused ? "paused" : agent.state !== "idle" ? agent.state : queued ? "queued" : "";
-    label.title = `${agent.name} | ${agent.role}${doing ? `, ${doing}` : ""}. ${paused ? "Click to resume" : "Click to pause"}; Alt and arrows change the order.`;
+    label.ariaLabel = `${agent.name}, ${agent.role}${doing ? `, ${doing}` : ""}`;
+    const how = `. ${paused ? "Click to resume" : "Click to pause"}; Alt and arrows change the order.`;
+    label.title = `${agent.name} | ${agent.role}${doing ? `, ${doing}` : ""}${may ? how : ""}`;
     label.append(avatar(agent.name), element("span", "name", agent.name));
-    if (doing) label.append(element("span", "doing", doing));
+    const mark = element("span", "doing");
+    mark.dataset.doing = doing;
+    label.append(mark);
     const share = Math.min(1, (agent.context_tokens ?? 0) / (agent.context_max || 1));
     const meter = element("span", `context${share >= 0.8 ? " full" : ""}`);
     meter.style.setProperty("--share", String(share));
@@ -67,7 +88,8 @@ export class Members {
       this.dragged = agent.agent_id;
       event.dataTransfer?.setData("text/plain", agent.name);
     });
-    item.addEventListener("dragover", (event) => { if (this.dragged) event.preventDefault(); });
+    item.addEventListener("dragover", (event) => { if (this.dragged) { event.preventDefault(); item.classList.add("target"); } });
+    for (const kind of ["dragleave", "drop", "dragend"]) item.addEventListener(kind, () => item.classList.remove("target"));
     item.addEventListener("drop", (event) => {
       event.preventDefault();
       if (this.dragged) this.place(room, this.dragged, room.agents.indexOf(agent.agent_id));

@@ -93,15 +93,14 @@ def markdown(found: dict[str, Any]) -> str:
     if found["outcome"]:
         parts += ["## Outcome", found["outcome"], "## Conversation"]
     for message in found["messages"]:
-        text = message["content"]
+        text, out = message["content"], "" if message["active"] else " *(taken out)*"
         if message["type"] == "agent":
-            parts.append(
-                f"**{escape(message['author_name'])} ({escape(roles.get(message['author'], ''))}):**\n\n{text}"
-            )
+            role = escape(roles.get(message["author"], ""))
+            parts.append(f"**{escape(message['author_name'])} ({role}):**{out}\n\n{text}")
         elif message["author"] == e.TOPIC:
-            parts.append(f"> {escape(text)}")
+            parts.append(f"> {escape(text)}{out}")
         elif message["type"] == "user":
-            parts.append(f"**{escape(message['author_name'])}:**\n\n{text}")
+            parts.append(f"**{escape(message['author_name'])}:**{out}\n\n{text}")
         else:
             parts.append(f"*{escape(text)}*")
     parts += [f"*Ended: {end['reason']}, after {end['turns']} turns.*" for end in found["ends"][-1:]]

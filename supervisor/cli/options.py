@@ -13,6 +13,7 @@ import msgspec
 from supervisor import config
 from supervisor.core.office.patterns import PATTERNS as KNOWN_PATTERNS
 from supervisor.core.rooms.settings import problem_of
+from supervisor.core.rooms.templates import TEMPLATES
 from supervisor.driving.backends import BACKENDS
 from supervisor.errors import ConfigError
 from supervisor.events import Settings
@@ -54,24 +55,32 @@ def folder(given: str | None) -> StateFolder:
 def office(path: Path | None) -> config.Office:
     """The configuration, or the defaults; the environment's duration counts where the file has none."""
     kinds = tuple(BACKENDS)
-    found = config.Office()
+    found = config.Office(templates=TEMPLATES)
     if path is not None:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise ConfigError(f"{path} cannot be read: {why}.") from None
-        found = config.parse(text, str(path), kinds)
+        found = config.parse(text, str(path), kinds, TEMPLATES)
         check(found.settings, f"{path}: settings: ")
         if found.floor_plan:
             beside = path.parent / Path(found.floor_plan).expanduser()
             found = msgspec.structs.replace(found, floor_plan=str(beside))
             read_plan(found)
+        for name, template in found.templates.items():
+            check(template.over(found.settings), f"{path}: templates.{name}.settings: ")
         for number, room in enumerate(found.rooms):
-            check(found.room_settings(room), f"{path}: rooms[{number}].settings: ")
+            check(room_settings(found, room), f"{path}: rooms[{number}].settings: ")
     if found.settings.max_duration_ms == Settings().max_duration_ms:
         found = with_settings(found, max_duration_ms=default_duration(os.environ.get(DURATION_VARIABLE, "")))
     return found
+
+
+def room_settings(found: config.Office, room: config.RoomEntry) -> Settings:
+    """Those of the office, of the room's template and its own, the later before the earlier."""
+    template = found.templates.get(room.template)
+    return config.changed(template.over(found.settings) if template else found.settings, room.settings)
 
 
 def with_settings(found: config.Office, **changes: Any) -> config.Office:

@@ -22,13 +22,15 @@ from supervisor.runtime.runtime import missing_program
 from supervisor.server.server import Server
 from supervisor.store.folder import ServerNote
 
-from .options import conversation, fake_arguments, folder, milliseconds, office, printable, state_dir, with_settings
+from . import options
+from .options import conversation, folder, milliseconds, office, printable, state_dir
 from .running import Signals, run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from supervisor.config import Office
+    from supervisor.config import AgentEntry, Office, TemplatePerson
     from supervisor.store.folder import StateFolder
 
 PORT = 8787
@@ -70,7 +72,7 @@ def start(
       supervisor start --backend claude --config office.toml --port 9000
     """
     flags = {"keyword": keyword, "interaction_pattern": pattern, "max_duration_ms": milliseconds(duration)}
-    found = with_settings(office(config_file), **flags)
+    found = options.with_settings(office(config_file), **flags)
     if backend is not None:
         found = with_backend(found, backend)
     seed = secrets.token_hex(4) if seed is None else seed
@@ -78,6 +80,13 @@ def start(
     status = run(serving.run, auto, topic, opens, not resumes)
     if status:
         sys.exit(status)
+
+
+def people_of(found: Office, room: RoomEntry) -> Sequence[AgentEntry | TemplatePerson]:
+    """Those that the room names, or those of its template."""
+    named = [agent for name in room.agents if (agent := found.agent(name))]
+    template = found.templates.get(room.template)
+    return named or (template.people if template else ())
 
 
 def with_backend(found: Office, name: str) -> Office:
@@ -96,7 +105,7 @@ class Serving:
     def __init__(self, place: StateFolder, found: Office, port: int, seed: str, flags: dict[str, Any]) -> None:
         """`flags` are the settings that were given on the command line; they go before those of any room."""
         self.place, self.office, self.port, self.seed, self.flags = place, found, port, seed, flags
-        self.runtime = AgentRuntime(place, found, arguments=fake_arguments(seed, SPEED, THINK))
+        self.runtime = AgentRuntime(place, found, arguments=options.fake_arguments(seed, SPEED, THINK))
 
     async def run(self, auto: bool, topic: str | None, opens: bool | None, fresh: bool) -> int:
         with self.place.locked():
@@ -132,12 +141,12 @@ class Serving:
         if not self.runtime.core.state.rooms:
             everybody = RoomEntry(name="Office", agents=tuple(agent.name for agent in self.office.agents))
             for room in self.office.rooms or (everybody,):
-                people = [agent for name in room.agents if (agent := self.office.agent(name))]
-                settings = msgspec.structs.replace(self.office.room_settings(room), **self.flags)
+                settings = msgspec.structs.replace(options.room_settings(self.office, room), **self.flags)
                 await self.runtime.begin(inputs.StartRoom(
                     name=room.name, settings=settings, topic=room.topic, auto=room.auto, seed=self.seed,
                     agents=tuple(
-                        inputs.AgentConfig(name=one.name, role=one.role, cli_backend=one.backend) for one in people
+                        inputs.AgentConfig(name=one.name, role=one.role, cli_backend=one.backend)
+                        for one in people_of(self.office, room)
                     ),
                 ))  # fmt: skip
         if auto:

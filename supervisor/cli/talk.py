@@ -14,7 +14,6 @@ import trio
 from supervisor import events as e
 from supervisor.config import person_problem
 from supervisor.core import inputs
-from supervisor.core.rooms.templates import TEMPLATES
 from supervisor.core.rooms.turns import CONCLUDED
 from supervisor.driving.backends import BACKENDS
 from supervisor.errors import ConfigError
@@ -28,7 +27,9 @@ from .running import Signals, run
 from .screen import JsonScreen, PlainScreen, RichScreen
 
 if TYPE_CHECKING:
-    from supervisor.config import Office
+    from collections.abc import Sequence
+
+    from supervisor.config import AgentEntry, Office, TemplatePerson
     from supervisor.store.folder import StateFolder
 
     from .screen import Screen
@@ -43,7 +44,8 @@ PLANNED = ("keyword", "timer", "user", "all_skipped", "message_limit", "budget")
 @click.option("--agent", "agents", multiple=True, metavar="NAME:ROLE[:BACKEND]", help="Who talks; twice or more.")
 @click.option("--turns", default=0, type=click.IntRange(0), help="End after so many answers; 0 means no limit.")
 @click.option("--min-turns", default=0, type=click.IntRange(0), help="Do not heed the keyword before so many turns.")
-@click.option("--template", type=click.Choice(list(TEMPLATES)), help="Who talks, and by which rules.")
+@click.option("--template", metavar="NAME", help="Who talks, and by which rules: debate, code-review, brainstorm, "
+              "interview, panel, or one of your own in office.toml.")  # fmt: skip
 @click.option("--summary", is_flag=True, help="End with the outcome: what was agreed, what stays open.")
 @click.option("--json", "as_json", is_flag=True, help="One event a line, and nothing else.")
 @click.option("--export", "export_file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
@@ -76,13 +78,16 @@ def talk(
       supervisor talk "Ship on Friday?" --template code-review --summary
       supervisor talk --seed 7 --json
     """
-    rules = TEMPLATES[template].settings if template else {}
-    found = with_settings(with_settings(office(config_file), **rules), keyword=keyword, interaction_pattern=pattern,
-                          max_messages=turns or None, min_turns=min_turns or None, response_delay=0.0,
-                          max_duration_ms=milliseconds(duration), outcome=summary or None)  # fmt: skip
-    usual = tuple(f"{name}:{role}" for name, role in TEMPLATES[template].people) if template else CAST
+    found = office(config_file)
+    if template is not None and template not in found.templates:
+        raise ConfigError(f"There is no template {template!r}; choose one of {', '.join(found.templates)}.")
+    chosen = found.templates[template] if template else None
+    found = with_settings(found, **(chosen.settings if chosen else {}))
+    found = with_settings(found, keyword=keyword, interaction_pattern=pattern, max_messages=turns or None,
+                          min_turns=min_turns or None, response_delay=0.0, max_duration_ms=milliseconds(duration),
+                          outcome=summary or None)  # fmt: skip
     cast = tuple(person(text, found) for text in agents)
-    cast = cast or (() if template else configured(found)) or tuple(person(text, found) for text in usual)
+    cast = cast or (people(chosen.people) if chosen else configured(found)) or tuple(person(t, found) for t in CAST)
     if len(cast) < 2:
         raise ConfigError("A conversation needs two agents: give --agent twice.")
     if len({one.name.lower() for one in cast}) < len(cast):
@@ -121,8 +126,11 @@ def person(text: str, found: Office) -> inputs.AgentConfig:
 
 def configured(found: Office) -> tuple[inputs.AgentConfig, ...]:
     """The people of the configuration, if there are two or more."""
-    people = tuple(inputs.AgentConfig(name=a.name, role=a.role, cli_backend=a.backend) for a in found.agents)
-    return people if len(people) > 1 else ()
+    return people(found.agents) if len(found.agents) > 1 else ()
+
+
+def people(entries: Sequence[AgentEntry | TemplatePerson]) -> tuple[inputs.AgentConfig, ...]:
+    return tuple(inputs.AgentConfig(name=one.name, role=one.role, cli_backend=one.backend) for one in entries)
 
 
 def refuse_missing(one: inputs.AgentConfig, found: Office) -> None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from supervisor import events as e
 
 from .office import characters
 from .office.plan import plan_of
-from .state import KEPT_MESSAGES, KEPT_STATES, Agent, Ask, Auto, Room, State
+from .state import KEPT_MESSAGES, KEPT_STATES, Agent, Ask, Auto, Hearing, Room, State
 
 
 def apply(state: State, event: e.AnyEvent) -> None:
     """Take an event in; events come in the order of their `seq`, without a gap."""
     if event.seq != state.seq + 1:
         raise ValueError(f"event {event.seq} cannot follow {state.seq}")
-    state.seq = event.seq
+    state.seq, state.at = event.seq, event.at
     match event:
         case e.AgentJoined():
             _joined(state, event)
@@ -25,6 +27,8 @@ def apply(state: State, event: e.AnyEvent) -> None:
             agent = state.agents[event.agent_id]
             agent.state, agent.state_since = event.state, event.at
             agent.states = [*agent.states, (event.state, event.at)][-KEPT_STATES:]
+            if event.state == "thinking" and agent.ask_id in state.asks:
+                state.asks[agent.ask_id].written = True
         case e.ToolUsed():
             what = f"{event.tool} {event.summary}".strip()
             state.agents[event.agent_id].tool = what if event.status == "started" else ""
@@ -45,8 +49,12 @@ def apply(state: State, event: e.AnyEvent) -> None:
         case e.MessageAdded():
             _message(state, event.message)
         case e.MessageUpdated():
-            room = state.rooms[event.message.room_id]
-            room.messages = [event.message if m.id == event.message.id else m for m in room.messages]
+            _toggled(state.rooms[event.message.room_id], event.message)
+        case e.ConversationBegun():
+            room = state.rooms[event.room_id]
+            room.messages = [msgspec.structs.replace(m, active=False) for m in room.messages]
+            room.heard, room.topic, room.end, room.outcome, room.current_index = {}, "", None, None, 0
+            room.concluding, room.failed = "", []
         case e.PendingAdded():
             state.message_count += 1
             state.rooms[event.message.room_id].pending.append(event.message)
@@ -56,18 +64,22 @@ def apply(state: State, event: e.AnyEvent) -> None:
             room.pending = [message for message in room.pending if message.id not in done]
         case e.RoomOutcome():
             state.message_count += 1
-            state.rooms[event.room_id].outcome = event.message
+            state.rooms[event.room_id].outcome, state.rooms[event.room_id].concluding = event.message, ""
         case e.SessionRenewed():
             _renewed(state, event)
         case e.RoomCreated():
             state.room_count += 1
             state.rooms[event.room_id] = Room(id=event.room_id, name=event.name, settings=event.settings)
+        case e.RoomRenamed():
+            state.rooms[event.room_id].name = event.name
         case e.RoomClosed():
             del state.rooms[event.room_id]
         case e.RoomUpdated():
             _room(state, event)
         case e.AutoModeStarted() | e.AutoModePaused() | e.AutoModeResumed() | e.AutoModeEnded():
             _auto(state, event)
+        case e.RateLimited():
+            state.limits[event.backend] = event.retry_at or 0.0
         case _:
             pass  # shown to people; nothing to remember
 
@@ -103,11 +115,12 @@ def _furnished(state: State, event: e.OfficeFurnished) -> None:
 
 def _renewed(state: State, event: e.SessionRenewed) -> None:
     agent = state.agents[event.agent_id]
-    agent.session_id, agent.instruction, agent.forgotten = event.session_id, "", state.message_count
+    agent.session_id, agent.instruction = event.session_id, ""
     agent.renewals += 1
     agent.context_tokens, agent.warned = 0, False
-    if agent.room_id in state.rooms:
-        state.rooms[agent.room_id].heard.pop(agent.id, None)
+    for room in state.rooms.values():
+        if agent.id in room.heard or agent.id in room.agents:
+            room.heard[agent.id] = Hearing(forgotten=room.count)
 
 
 def _participation(state: State, event: e.ParticipationChanged) -> None:
@@ -133,6 +146,7 @@ def _left(state: State, event: e.AgentLeft) -> None:
         room.mentioned = [other for other in room.mentioned if other != agent.id]
         room.due = [other for other in room.due if other != agent.id]
         room.failed = [other for other in room.failed if other != agent.id]
+        room.concluding = "" if room.concluding == agent.id else room.concluding
         room.current_index -= place < room.current_index
         room.current_index = room.current_index % len(room.agents) if room.agents else 0
         room.heard.pop(agent.id, None)
@@ -142,10 +156,9 @@ def _left(state: State, event: e.AgentLeft) -> None:
 def _used(state: State, event: e.UsageReported) -> None:
     agent = state.agents[event.agent_id]
     room = state.rooms.get(agent.room_id or "")
-    if room is not None and room.auto is not None:
-        spent = event.input_tokens + event.output_tokens - agent.input_tokens - agent.output_tokens
-        room.auto.tokens += spent
-        room.auto.cost_usd += event.cost_usd - agent.cost_usd
+    if room is not None:
+        room.tokens += event.input_tokens + event.output_tokens - agent.input_tokens - agent.output_tokens
+        room.cost_usd += event.cost_usd - agent.cost_usd
     agent.input_tokens, agent.output_tokens = event.input_tokens, event.output_tokens
     agent.context_tokens, agent.cost_usd = event.context_tokens, event.cost_usd
 
@@ -175,14 +188,18 @@ def _turn(
             state.ask_count += 1
             state.asks[event.ask_id] = Ask(
                 id=event.ask_id, agent_id=agent.id, room_id=room.id, turn=event.turn, heard=event.heard,
-                give_up_at=event.at + room.settings.max_wait_time, instruction=event.instruction,
+                upto=room.count, since=event.at, instruction=event.instruction,
                 mentioned=event.mentioned, manual=event.manual, purpose=event.purpose,
             )  # fmt: skip
             agent.ask_id, agent.failed, agent.tool = event.ask_id, "", ""
             room.failed = [other for other in room.failed if other != agent.id]
+            if event.purpose == "outcome":
+                room.concluding = agent.id
             if event.manual:
                 return
-            if not event.mentioned:
+            if event.mentioned:
+                room.mentioned = [other for other in room.mentioned if other != agent.id]
+            else:
                 room.current_index = room.agents.index(agent.id)
             if room.auto is not None:
                 room.auto.hops = room.auto.hops + 1 if event.mentioned else 0
@@ -190,8 +207,7 @@ def _turn(
                 room.auto.next_at = None
         case e.TurnRestarted():
             ask = state.asks[event.ask_id]
-            ask.restarted = True
-            ask.give_up_at = event.at + state.rooms[ask.room_id].settings.max_wait_time
+            ask.restarted, ask.since = True, event.at
         case e.AnswerHeld():
             state.asks[event.ask_id].answer = event.answer
         case e.AgentMessage():
@@ -211,49 +227,82 @@ def _turn_ended(state: State, event: e.TurnEnded) -> None:
     taken = event.outcome in ("answered", "skipped")
     if taken:
         agent.instruction = ask.instruction or agent.instruction
-        kept = {message.id for message in room.messages}
-        had = [*room.heard.get(agent.id, []), *ask.heard]
-        room.heard[agent.id] = [message for message in had if message in kept]
+        _heard(room, ask)
         if ask.manual:
             _owes(room, agent)
-        elif ask.mentioned:
-            room.mentioned = [other for other in room.mentioned if other != agent.id]
-        else:
+        elif not ask.mentioned:
             room.current_index = (room.agents.index(agent.id) + 1) % len(room.agents)
         room.skip_count[agent.id] = room.skip_count.get(agent.id, 0) + 1 if event.outcome == "skipped" else 0
-    elif ask.manual and ask.purpose == "turn" and event.outcome == "failed":
-        room.due = [other for other in room.due if other != agent.id]
-        room.failed.append(agent.id)
+    else:
+        _not_heard(room, ask)
+        if ask.manual and event.outcome == "failed":
+            if ask.purpose == "turn":
+                room.due = [other for other in room.due if other != agent.id]
+            room.failed.append(agent.id)
+        if ask.mentioned and agent.participating and room.auto is not None:  # it is still to answer
+            room.mentioned = [other for other in room.agents if other in room.mentioned or other == agent.id]
     if room.auto is not None and event.ask_id in room.auto.wave:
         auto = room.auto
         auto.wave.remove(event.ask_id)
         if taken:
             auto.turns += 1
             auto.attempt = 0
-            auto.messages += event.outcome == "answered"
-            auto.skips_in_a_row = auto.skips_in_a_row + 1 if event.outcome == "skipped" else 0
+            if event.outcome == "skipped" and agent.id not in auto.skipped:
+                auto.skipped.append(agent.id)
+
+
+def _heard(room: Room, ask: Ask) -> None:
+    """Its session holds what the prompt held, and what it said itself; some of it may have been changed meanwhile."""
+    hearing = room.heard.setdefault(ask.agent_id, Hearing())
+    told = set(ask.heard)
+    first = max(hearing.to, room.count - len(room.messages))
+    for place, m in enumerate(room.since(first)[: ask.upto - first], first):
+        held = m.id in told or (m.author == ask.agent_id and place >= hearing.forgotten)
+        if m.type in ("user", "agent") and m.active != held and (held or m.author != e.TOPIC):
+            hearing.differs.append(m.id)
+    hearing.to = ask.upto
+    hearing.besides = [message for message in hearing.besides if message not in told]
+
+
+def _not_heard(room: Room, ask: Ask) -> None:
+    """The turn came to nothing, and so it is told again; but its CLI may remember it."""
+    if ask.written:
+        hearing = room.heard.setdefault(ask.agent_id, Hearing())
+        hearing.besides = [*dict.fromkeys([*hearing.besides, *ask.heard])]
+
+
+def _toggled(room: Room, message: e.Message) -> None:
+    place = next(n for n, m in enumerate(room.messages) if m.id == message.id)
+    was, room.messages[place] = room.messages[place], message
+    for hearing in room.heard.values():
+        if was.active != message.active and place + room.count - len(room.messages) < hearing.to:
+            if message.id in hearing.differs:
+                hearing.differs.remove(message.id)
+            else:
+                hearing.differs.append(message.id)
 
 
 def _owes(room: Room, agent: Agent) -> None:
     """Somebody has answered, and owes another answer only where the person has said something since."""
-    had = set(room.heard.get(agent.id, []))
-    if not any(m.type == "user" and m.author == e.PERSON and m.active and m.id not in had for m in room.messages):
+    since = room.since(room.heard[agent.id].to)
+    if not any(m.type == "user" and m.author == e.PERSON and m.active for m in since):
         room.due = [other for other in room.due if other != agent.id]
 
 
-def number_of(message: e.Message) -> int:
-    return int(message.id.removeprefix("msg_"))
-
-
 def _message(state: State, message: e.Message) -> None:
-    state.message_count = max(state.message_count, number_of(message))  # one that was pending has its number already
+    number = int(message.id.removeprefix("msg_"))
+    state.message_count = max(state.message_count, number)  # one that was pending has its number already
     room = state.rooms[message.room_id]
     room.messages.append(message)
+    room.count += 1
+    if room.auto is not None and message.type in ("user", "agent"):
+        room.auto.messages += message.type == "agent"
+        room.auto.skipped = []
     if len(room.messages) > KEPT_MESSAGES:
         gone = room.messages.pop(0)
-        for had in room.heard.values():
-            if gone.id in had:
-                had.remove(gone.id)
+        for hearing in room.heard.values():
+            if gone.id in hearing.differs:
+                hearing.differs.remove(gone.id)
 
 
 def _room(state: State, event: e.RoomUpdated) -> None:
@@ -263,6 +312,8 @@ def _room(state: State, event: e.RoomUpdated) -> None:
     for agent_id in event.agents:
         state.agents[agent_id].room_id = room.id
     room.agents = list(event.agents)
+    room.failed = [agent_id for agent_id in room.failed if agent_id in event.agents]
+    room.skip_count = {agent_id: count for agent_id, count in room.skip_count.items() if agent_id in event.agents}
     room.current_index, room.mentioned, room.due = event.current_index, list(event.mentioned), list(event.due)
     if room.auto is not None:
         room.auto.next_at = event.next_response_at
@@ -280,7 +331,7 @@ def _auto(
             room.end = None
             room.skip_count = {}
             room.topic, room.due, room.failed, room.mentioned = event.topic, [], [], []
-            room.current_index, room.outcome = 0, None
+            room.current_index, room.outcome, room.concluding = 0, None, ""
             room.auto = Auto(
                 topic=event.topic, started_at=event.at, ends_at=event.endsAt, pattern=event.interactionPattern,
                 unattended=event.unattended,
@@ -290,7 +341,7 @@ def _auto(
             if room.auto.paused is None:
                 room.auto.paused_at = event.at
             room.auto.paused, room.auto.retry_at, room.auto.next_at = event.reason, event.retryAt, None
-            room.auto.detail = event.detail
+            room.auto.detail, room.auto.own_fault = event.detail, event.own_fault
         case e.AutoModeResumed():
             auto = room.auto
             assert auto is not None
@@ -299,11 +350,11 @@ def _auto(
             auto.paused, auto.retry_at, auto.ends_at, auto.attempt = None, None, event.endsAt, event.attempt
             _forgive(state, room)
             for ask_id in auto.wave:
-                state.asks[ask_id].give_up_at = event.at + room.settings.max_wait_time
+                state.asks[ask_id].since = event.at
         case e.AutoModeEnded():
             for ask_id in event.kept:
                 state.asks[ask_id].manual = True
-            room.auto = None
+            room.auto, room.mentioned = None, []
             room.end = event
             _forgive(state, room)
 
@@ -314,5 +365,20 @@ def _forgive(state: State, room: Room) -> None:
 
 
 def clone(state: State) -> State:
-    """A copy that shares nothing, by way of its stored form."""
-    return msgspec.json.decode(msgspec.json.encode(state), type=State)
+    """A copy that shares only what cannot change, such as messages."""
+    copied: State = _copied(state)
+    return copied
+
+
+def _copied(value: Any) -> Any:
+    if _changes(value):
+        return type(value)(**{name: _copied(getattr(value, name)) for name in value.__struct_fields__})
+    if isinstance(value, dict):
+        return {key: _copied(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_copied(one) for one in value] if value and _changes(value[0]) else list(value)
+    return value
+
+
+def _changes(value: Any) -> bool:
+    return isinstance(value, msgspec.Struct) and not value.__struct_config__.frozen

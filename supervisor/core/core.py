@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from supervisor import events as e
-from supervisor.config import person_problem
+from supervisor.config import TemplateEntry, person_problem
 from supervisor.errors import Refused
 
 from . import agents, effects, inputs
@@ -25,9 +25,11 @@ from .office.default import TEXT as DEFAULT_PLAN
 from .office.moves import Moves
 from .office.patterns import PATTERNS
 from .rooms import speech
+from .rooms.asking import Asking
 from .rooms.manual import Manual
 from .rooms.moderating import Moderating
 from .rooms.outcome import Concluding
+from .rooms.pausing import Pausing
 from .rooms.templates import TEMPLATES
 from .rooms.turns import Turns
 from .state import Agent, Room, State
@@ -43,11 +45,15 @@ CAST = (
 """Who comes when a room needs somebody."""
 
 
-COMPOUND = (inputs.StartRoom, inputs.StartAutoMode, inputs.SetMode, inputs.CreateRoom)
+COMPOUND = (inputs.StartRoom, inputs.StartAutoMode, inputs.SetMode, inputs.CreateRoom, inputs.JoinRoom)
 """Inputs that take several steps, each of which may be refused."""
 
 
 LONGEST_ROOM_NAME = 200
+
+
+def room_name(name: str, settings: e.Settings) -> str:
+    return " ".join(speech.strip(name, settings.keyword).split())[:LONGEST_ROOM_NAME]
 
 
 class BackendFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +73,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     models: dict[str, str] = {}
     """The models of configured agents that have one of their own, by name."""
     patterns: tuple[str, ...] = tuple(PATTERNS)
+    templates: dict[str, TemplateEntry] = msgspec.field(default_factory=lambda: TEMPLATES)
     plan: str = DEFAULT_PLAN
     """The map of the office, checked already."""
     wander_seconds: float = 0.0
@@ -83,7 +90,7 @@ class Decision(NamedTuple):
     agent_id: str | None = None
 
 
-class Core(Turns, Manual, Moderating, Concluding, Moves):
+class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Moves):
     """Agents, tasks, rooms and the office, in one order."""
 
     def __init__(self, rules: Rules, state: State | None = None) -> None:
@@ -129,6 +136,14 @@ class Core(Turns, Manual, Moderating, Concluding, Moves):
                 self._request_outcome(self._room(given.room_id), given.agent_id)
             case inputs.CreateRoom():
                 self._furnished_room(given.name or "", given.template or "")
+            case inputs.RenameRoom():
+                self._rename(self._room(given.room_id), given.name)
+            case inputs.NewConversation():
+                self._begin_anew(self._room(given.room_id))
+            case inputs.JoinRoom():
+                self._join(self._agent(given.agent_id), self._room(given.room_id))
+            case inputs.LeaveRoom():
+                self._leave(self._agent(given.agent_id))
             case inputs.CloseRoom():
                 self._close(self._room(given.room_id))
             case inputs.StartRoom():
@@ -141,15 +156,17 @@ class Core(Turns, Manual, Moderating, Concluding, Moves):
             case inputs.StartAutoMode():
                 self._start_auto(given)
             case inputs.StopAutoMode():
-                self._end(self._running(given.roomId), "user", e.PERSON)
+                self._stop(given.roomId)
             case inputs.ResumeAutoMode():
-                self._resume(self._running(given.roomId))
+                self._resume(self._running(given.roomId), anyway=True)
             case inputs.RetryTurn():
                 room = self._room(given.room_id)
-                if room.auto is None and room.failed:
+                if room.auto is None and room.concluding in room.failed:
+                    self._conclude_again(room)
+                elif room.auto is None and room.failed:
                     self._retry_manual(room)
                 else:
-                    self._resume(self._running(given.room_id))
+                    self._resume(self._running(given.room_id), anyway=True)
             case inputs.UserMessage():
                 self._user_message(self._room(given.room_id), given.content)
             case inputs.ResolvePending():
@@ -265,12 +282,16 @@ class Core(Turns, Manual, Moderating, Concluding, Moves):
         if backend not in self.rules.backends:
             known = ", ".join(self.rules.backends)
             raise Refused("unknown_backend", f"There is no backend {backend!r}; choose one of {known}.")
-        there = [agent for agent in self.state.agents.values() if agent.room_id == (room.id if room else None)]
-        if any(agent.name.lower() == config.name.lower() for agent in there):
-            raise Refused("name_taken", f"There is a {config.name} already: choose another name.")
+        self._check_name(config.name, room.id if room else None)
         if len(self.state.agents) >= self.rules.most_agents:
             raise Refused("limit_reached", f"There are {len(self.state.agents)} agents: end one first.")
         return backend
+
+    def _check_name(self, name: str, room_id: str | None) -> None:
+        """Within a room everybody can be called by name."""
+        there = [agent for agent in self.state.agents.values() if agent.room_id == room_id]
+        if any(agent.name.lower() == name.lower() for agent in there):
+            raise Refused("name_taken", f"There is a {name} already: choose another name.")
 
     def _spawn(self, config: inputs.AgentConfig, room: Room | None) -> str:
         backend = self._check_config(config, room)
@@ -291,7 +312,7 @@ class Core(Turns, Manual, Moderating, Concluding, Moves):
         self._do(effects.Spawn(agent_id=agent_id))
         self._come_in(self.state.agents[agent_id])
         if room is not None:
-            self._say(room, "system", f"{config.name} | {config.role.strip()} joined the conversation")
+            self._joined(room, self.state.agents[agent_id])
         return agent_id
 
     def _remove(self, agent: Agent, reason: str, *, stop: bool = True, walks: bool = True) -> None:
@@ -306,12 +327,16 @@ class Core(Turns, Manual, Moderating, Concluding, Moves):
         if stop:
             self._do(effects.Stop(agent_id=agent.id))
         if room is not None:
-            self._say(room, "system", f"{agent.name} | {agent.role} left the conversation")
-            if room.auto is not None and (not stop or len(room.agents) < 2):
-                gone = f"{agent.name} was removed" if reason == "terminated" else f"{agent.name}: {reason}"
-                self._end(room, "agent_exit", agent.id, gone)
-            elif room.auto is not None and room.auto.paused is None:
-                self._go_on(room)
+            gone = f"{agent.name} was removed" if reason == "terminated" else f"{agent.name}: {reason}"
+            self._left_room(room, agent, gone, failed=not stop)
+
+    def _left_room(self, room: Room, agent: Agent, why: str, *, failed: bool = False) -> None:
+        """The others go on, if it went on its own accord and there are enough of them."""
+        self._say(room, "system", f"{agent.name} | {agent.role} left the conversation")
+        if room.auto is not None and (failed or len(room.agents) < 2):
+            self._end(room, "agent_exit", agent.id, why)
+        elif room.auto is not None and room.auto.paused is None and room.auto.next_at is None:
+            self._settle(room)
 
     def _assign(self, agent: Agent, name: str) -> None:
         if not name.strip() or len(name) > 500:
@@ -346,21 +371,31 @@ class Core(Turns, Manual, Moderating, Concluding, Moves):
         if len(self.state.rooms) >= self.rules.most_rooms:
             raise Refused("limit_reached", f"There are {len(self.state.rooms)} rooms: close one first.")
         room_id = f"room_{self.state.room_count + 1:03d}"
-        shown = speech.strip(name, settings.keyword)[:LONGEST_ROOM_NAME]
-        self._emit(e.RoomCreated(room_id=room_id, name=shown or "Office", settings=settings))
+        self._emit(e.RoomCreated(room_id=room_id, name=room_name(name, settings) or "Office", settings=settings))
         return self.state.rooms[room_id]
 
     def _furnished_room(self, name: str, template: str) -> Room:
         """D20: a room with its people and rules."""
         if not template:
             return self._open_room(name, self.rules.settings)
-        if template not in TEMPLATES:
-            raise Refused("bad_message", f"There is no template {template!r}; choose one of {', '.join(TEMPLATES)}.")
-        chosen = TEMPLATES[template]
-        room = self._open_room(name or template, msgspec.structs.replace(self.rules.settings, **chosen.settings))
-        for person, role in chosen.people:
-            self._spawn(inputs.AgentConfig(name=person, role=role), room)
+        templates = self.rules.templates
+        if template not in templates:
+            raise Refused("bad_message", f"There is no template {template!r}; choose one of {', '.join(templates)}.")
+        chosen = templates[template]
+        room = self._open_room(name or template, chosen.over(self.rules.settings))
+        taken = {agent.name for agent in self.state.agents.values()}
+        spare = [person for person, _ in CAST if person not in taken | {one.name for one in chosen.people}]
+        for one in chosen.people:
+            stands_in = one.name in taken and one.name in dict(CAST) and spare  # in another room they are the same
+            person = spare.pop(0) if stands_in else one.name
+            self._spawn(inputs.AgentConfig(name=person, role=one.role, cli_backend=one.backend), room)
         return room
+
+    def _rename(self, room: Room, name: str) -> None:
+        shown = room_name(name, room.settings)
+        if not shown:
+            raise Refused("bad_message", "A room needs a name.")
+        self._emit(e.RoomRenamed(room_id=room.id, name=shown))
 
     def _close(self, room: Room, *, walks: bool = True) -> None:
         if room.auto is not None:
@@ -379,7 +414,16 @@ class Core(Turns, Manual, Moderating, Concluding, Moves):
             name, role = spare.pop(0)
             self._spawn(inputs.AgentConfig(name=name, role=role), room)
 
+    def _stop(self, room_id: str | None) -> None:
+        """At once: auto mode ends, and in manual mode nobody goes on answering."""
+        room = self._only_room() if room_id is None else self.state.rooms.get(room_id)
+        if room is not None and room.auto is None and any(ask.room_id == room.id for ask in self._manual_asks()):
+            self._stop_manual(room)
+        else:
+            self._end(self._running(room_id), "user", e.PERSON)
+
     def _wake(self, given: inputs.Wake) -> None:
+        away = max(0.0, self.now - self.state.at) if self.state.at else 0.0
         self.woke_at = self.now
         if given.fresh:
             for room in list(self.state.rooms.values()):
@@ -395,9 +439,11 @@ class Core(Turns, Manual, Moderating, Concluding, Moves):
             if agent.ask_id is None and agent.state != "idle":
                 self._enter(agent, "idle")
         for room in self._autos():
-            self._wake_room(room, given.answered)
+            self._wake_room(room, given.answered, away)
         for ask in self._manual_asks():
             if ask.id not in given.answered:
                 self._do(effects.AskAgain(ask_id=ask.id, agent_id=ask.agent_id))
         for room in self.state.rooms.values():
+            if room.id not in self.asleep and room.concluding not in room.failed:
+                self._conclude_again(room)
             self._ask_due(room)

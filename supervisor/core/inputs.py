@@ -135,6 +135,26 @@ class CreateRoom(Command, frozen=True, kw_only=True, tag="create_room"):
     template: str | None = None
 
 
+class RenameRoom(Command, frozen=True, kw_only=True, tag="rename_room"):
+    name: str
+    room_id: str | None = None
+
+
+class NewConversation(Command, frozen=True, kw_only=True, tag="new_conversation"):
+    """The same people begin anew: nothing that was said counts any more, and their sessions are fresh."""
+
+    room_id: str | None = None
+
+
+class JoinRoom(Command, frozen=True, kw_only=True, tag="join_room"):
+    agent_id: str
+    room_id: str
+
+
+class LeaveRoom(Command, frozen=True, kw_only=True, tag="leave_room"):
+    agent_id: str
+
+
 class CloseRoom(Command, frozen=True, kw_only=True, tag="close_room"):
     room_id: str
 
@@ -158,7 +178,8 @@ class GetTranscriptLine(Command, frozen=True, kw_only=True, tag="get_transcript_
 Decided = (
     SpawnAgent | TerminateAgent | StartAutoMode | StopAutoMode | ResumeAutoMode | RetryTurn | CancelRateLimitWait
     | UserMessage | ResolvePending | SetMessageActive | SetMode | RequestOutcome | SetParticipation | SetOrder
-    | UpdateSettings | MoveAgent | AssignTask | CompleteTask | CreateRoom | CloseRoom
+    | UpdateSettings | MoveAgent | AssignTask | CompleteTask | CreateRoom | RenameRoom | NewConversation | JoinRoom
+    | LeaveRoom | CloseRoom
 )  # fmt: skip
 """Commands that the core decides about."""
 Asked = GetAgentState | GetHistory | GetTranscriptLine

@@ -19,8 +19,8 @@ from supervisor.events import (
 )  # fmt: skip
 
 KEPT_STATES = 12
-KEPT_MESSAGES = 500
-"""How many messages of a room are held in memory; the database has all of them."""
+KEPT_MESSAGES = 10_000
+"""How many messages of a room count for prompts and can be changed; the database has all of them."""
 
 
 class Agent(msgspec.Struct, kw_only=True):
@@ -63,8 +63,6 @@ class Agent(msgspec.Struct, kw_only=True):
     states: list[tuple[AgentState, float]] = []
     """Its last states, each with its time."""
     renewals: int = 0
-    forgotten: int = 0
-    """The number of the last message before its session began anew; its own ones up to there it has to be told."""
 
 
 class Ask(msgspec.Struct, kw_only=True):
@@ -75,7 +73,12 @@ class Ask(msgspec.Struct, kw_only=True):
     room_id: str
     turn: int
     heard: list[str]
-    give_up_at: float
+    upto: int
+    """How many messages the room had when it was asked."""
+    since: float
+    """Since when it is waited for."""
+    written: bool = False
+    """Its CLI has had the prompt."""
     instruction: str = ""
     """A fingerprint of the instruction that its prompt begins with; the session holds it once it was answered."""
     purpose: Purpose = "turn"
@@ -97,21 +100,35 @@ class Auto(msgspec.Struct, kw_only=True):
     unattended: bool = False
     turns: int = 0
     messages: int = 0
-    skips_in_a_row: int = 0
+    skipped: list[str] = []
+    """Who has skipped since anything was said."""
     hops: int = 0
     """How many turns in a row were taken by mention."""
-    tokens: int = 0
-    cost_usd: float = 0.0
     wave: list[str] = []
     """The open asks, in the order in which their answers are released."""
     next_at: float | None = None
     """When the next one is asked; None while somebody is being waited for."""
     paused: PauseReason | None = None
+    own_fault: bool = False
+    """It is paused because a turn of its own failed."""
     paused_at: float = 0.0
     paused_ms: int = 0
     retry_at: float | None = None
     detail: str = ""
     attempt: int = 0
+
+
+class Hearing(msgspec.Struct, kw_only=True):
+    """What an agent's session holds of a room, without a list of it all."""
+
+    to: int = 0
+    """It was told what counted of the first so many messages of the room, and nothing of the others."""
+    forgotten: int = 0
+    """Its session began anew after so many messages; its own ones among them it has to be told like any others."""
+    differs: list[str] = []
+    """Those of the first `to` that count and are not held, or are held and do not count any more."""
+    besides: list[str] = []
+    """What was in prompts that came to nothing: the session holds it, and it is told again."""
 
 
 class Room(msgspec.Struct, kw_only=True):
@@ -124,24 +141,40 @@ class Room(msgspec.Struct, kw_only=True):
     mentioned: list[str] = []
     """Who was addressed by name and has not answered yet."""
     messages: list[Message] = []
+    """The last ones."""
+    count: int = 0
+    """How many there have been in all."""
     pending: list[Message] = []
     """Answers that wait for a person to take them, in the order of their arrival."""
     due: list[str] = []
     """Who owes the person an answer, in manual mode."""
     failed: list[str] = []
     """Who could not answer, in manual mode."""
+    concluding: str = ""
+    """Who is to say what it came to, and has not yet."""
+    tokens: int = 0
+    cost_usd: float = 0.0
+    """What was spent here, in either mode and over all conversations."""
     topic: str = ""
     outcome: Message | None = None
     """What the last conversation came to."""
-    heard: dict[str, list[str]] = {}
-    """Which of the messages in memory each agent has had."""
+    heard: dict[str, Hearing] = {}
+    """What each agent has been told."""
     auto: Auto | None = None
     end: AutoModeEnded | None = None
     """How the last auto mode ended."""
 
+    def since(self, count: int) -> list[Message]:
+        """The messages after the first so many; of those that are too old to be in memory, none."""
+        return self.messages[max(0, count - self.count + len(self.messages)) :]
+
 
 class State(msgspec.Struct, kw_only=True):
     seq: int = 0
+    at: float = 0.0
+    """When the last thing happened."""
+    limits: dict[str, float] = {}
+    """Until when backends are rate limited."""
     plan: str = ""
     """The floor plan, as its map."""
     leaving: list[Agent] = []

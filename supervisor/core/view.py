@@ -10,11 +10,10 @@ from supervisor import events as e
 
 from .office.characters import tile_at, walks
 from .office.patterns import PATTERNS
-from .rooms.templates import TEMPLATES
 
 if TYPE_CHECKING:
     from .core import Core
-    from .state import Agent, Room, State
+    from .state import Agent, Hearing, Room, State
 
 SHOWN_MESSAGES = 200
 
@@ -31,7 +30,7 @@ def snapshot(core: Core, now: float) -> dict[str, Any]:
             "backends": list(rules.backends),
             "default_backend": rules.default_backend,
             "patterns": [{"name": name, "says": pattern.says} for name, pattern in PATTERNS.items()],
-            "templates": [{"name": name, "says": one.says} for name, one in TEMPLATES.items()],
+            "templates": [{"name": name, "says": one.says} for name, one in rules.templates.items()],
             "limits": {"agents": rules.most_agents, "rooms": rules.most_rooms},
             "settings": full(rules.settings),
         },
@@ -63,7 +62,9 @@ def room(state: State, one: Room) -> dict[str, Any]:
         "waiting_count": len(waiting), "skip_count": one.skip_count,
         "next_response_at": auto.next_at if auto else None, "settings": full(one.settings),
         "pending": msgspec.to_builtins(one.pending),
-        "mentioned": one.mentioned, "due": one.due, "failed": one.failed, "topic": one.topic, "heard": one.heard,
+        "mentioned": one.mentioned, "due": one.due, "failed": one.failed, "topic": one.topic,
+        "concluding": one.concluding, "tokens": one.tokens, "cost_usd": one.cost_usd,
+        "heard": {agent_id: heard(one, hearing) for agent_id, hearing in one.heard.items()},
         "outcome": msgspec.to_builtins(one.outcome),
         "end": msgspec.to_builtins(one.end), "messages": msgspec.to_builtins(one.messages[-SHOWN_MESSAGES:]),
         "auto": {
@@ -72,6 +73,12 @@ def room(state: State, one: Room) -> dict[str, Any]:
             "pausedAt": auto.paused_at if auto.paused else None, "detail": auto.detail,
         } if auto else None,
     }  # fmt: skip
+
+
+def heard(room: Room, hearing: Hearing) -> dict[str, Any]:
+    """The last message that an agent was told, and those before it where that is not as they count."""
+    place = hearing.to - room.count + len(room.messages) - 1
+    return {"to": room.messages[place].id if place >= 0 else "", "differs": hearing.differs}
 
 
 def full(settings: e.Settings) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from supervisor.core import effects, inputs, view
 from supervisor.core.core import BackendFacts, Core, Rules
 from supervisor.core.office.default import TEXT as DEFAULT_PLAN
 from supervisor.core.office.plan import Plan, plan_of
+from supervisor.core.rooms.templates import TEMPLATES
 from supervisor.driving.backends import BACKENDS
 from supervisor.driving.backends.base import Launch
 from supervisor.driving.tail import Bookmark
@@ -163,6 +164,7 @@ class AgentRuntime:
             office_id=self._store.office_id,
             backends={n: BackendFacts(model=b.model, context_max=b.context_size) for n, b in entries.items()},
             default_backend=office.default_backend, settings=office.settings, most_agents=office.most_agents,
+            templates=office.templates or TEMPLATES,
             models={agent.name: agent.model for agent in office.agents if agent.model},
             plan=read_plan(office), wander_seconds=0.0 if alone else office.wander_seconds,
         )  # fmt: skip

@@ -71,6 +71,12 @@ class Batch(msgspec.Struct, kw_only=True):
         )  # fmt: skip
 
 
+class Stamp(msgspec.Struct):
+    """What of a snapshot says where it belongs."""
+
+    seq: int
+
+
 class Store:
     """The database of one state folder."""
 
@@ -135,7 +141,7 @@ class Store:
         many("INSERT OR REPLACE INTO processes VALUES (?, ?, ?)", [(p.agent_id, p.pid, p.born) for p in batch.started])
         many("INSERT OR IGNORE INTO requests VALUES (?, ?, ?, ?)", [(*row, batch.at) for row in batch.answers])
         if batch.snapshot:
-            seq = msgspec.json.decode(batch.snapshot, type=State).seq
+            seq = msgspec.json.decode(batch.snapshot, type=Stamp).seq
             self._connection.execute("DELETE FROM snapshots WHERE seq < ?", (seq,))
             self._connection.execute("INSERT OR REPLACE INTO snapshots VALUES (?, ?)", (seq, batch.snapshot.decode()))
             self._connection.execute(
@@ -248,6 +254,14 @@ def _task(event: e.TaskUpdated) -> Projection:
     return "INSERT OR REPLACE INTO agent_tasks VALUES (?, ?, ?, ?, ?, ?)", [row]
 
 
+def _begun(event: e.ConversationBegun) -> Projection:
+    return "UPDATE messages SET active = 0 WHERE room_id = ?", [(event.room_id,)]
+
+
+def _renamed(event: e.RoomRenamed) -> Projection:
+    return "UPDATE rooms SET name = ? WHERE id = ?", [(event.name, event.room_id)]
+
+
 def _room(event: e.RoomCreated) -> Projection:
     return "INSERT INTO rooms VALUES (?, ?, ?, NULL)", [(event.room_id, event.name, event.at)]
 
@@ -265,6 +279,8 @@ PROJECTIONS: dict[type, Callable[[Any], Projection]] = {
     e.TaskUpdated: _task,
     e.RoomCreated: _room,
     e.RoomClosed: _room_closed,
+    e.RoomRenamed: _renamed,
+    e.ConversationBegun: _begun,
 }
 
 

@@ -23,6 +23,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+def test_a_template_of_ones_own(tmp_path: Path) -> None:
+    """D20: from office.toml, with its people, its rules and its outcome; an unknown one is one line."""
+    text = """
+        [templates.duel]
+        people = [{ name = "Una", role = "optimist" }, { name = "Vic", role = "sceptic" }]
+        settings = { max_messages = 2, outcome = true }
+        """
+    path = toml_file(tmp_path / "office.toml", text)
+    where = ("--config", str(path), "--state-dir", str(tmp_path / "s"), "--seed", "1")
+    done = supervisor("talk", "Ship on Friday?", "--template", "duel", *where)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Una (optimist): ") == 1
+    assert "Who held what" in done.stdout
+    wrong = supervisor("talk", "--template", "dual", *where)
+    assert wrong.returncode == 2
+    known = "debate, code-review, brainstorm, interview, panel, duel"
+    assert wrong.stderr == f"supervisor: There is no template 'dual'; choose one of {known}.\n"
+
+
 def test_two_agents_argue_until_they_agree() -> None:
     """A4, A6: real processes relay their words, the keyword ends it and is never shown; a seed repeats it."""
     first = supervisor("talk", "Is maths discovered or invented?", "--seed", "7")

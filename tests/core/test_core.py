@@ -1,24 +1,17 @@
-"""The core under random inputs, and each rule of auto mode by example. No process, no clock, no file."""
+"""Each rule of auto mode by example. No process, no clock, no file."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from office_under_test import KEYWORD, RULES, Office
+from office_under_test import KEYWORD, RULES, Office, stored
 
 from supervisor import events as e
 from supervisor.core import agents, effects, inputs
-from supervisor.core.apply import clone
 from supervisor.core.core import CAST, Core
 from supervisor.errors import Refused
-
-if TYPE_CHECKING:
-    from supervisor.core.state import State
 
 
 def test_a_room_is_topped_up_to_two_with_roles_of_their_own() -> None:
@@ -347,7 +340,7 @@ def test_who_is_not_idle_does_not_move() -> None:
 def test_what_cannot_be_done_is_refused_and_changes_nothing(command: Any, code: str) -> None:
     office = Office()
     office.begin("Ann", "Ben")
-    before = clone(office.core.state)
+    before = stored(office.core.state)
     with pytest.raises(Refused) as refused:
         office.tell(command)
     assert refused.value.code == code
@@ -375,7 +368,7 @@ def test_a_command_of_several_steps_is_carried_out_whole_or_not_at_all() -> None
         inputs.StartAutoMode(),
         inputs.StartRoom(name="R", settings=e.Settings(), agents=(inputs.AgentConfig(name="A b", role="x"),)),
     ):
-        before = clone(office.core.state)
+        before = stored(office.core.state)
         with pytest.raises(Refused):
             office.tell(command)
         assert office.core.state == before
@@ -449,10 +442,10 @@ def test_after_a_crash_the_open_ask_is_put_again_under_its_id() -> None:
     office = Office()
     office.begin("Ann", "Ben")
     ask = office.asked.ask_id
-    again = Core(RULES, clone(office.core.state))
+    again = Core(RULES, stored(office.core.state))
     decision = again.decide(inputs.Wake(), office.now + 1)
     assert effects.AskAgain(ask_id=ask, agent_id="agent_001") in decision.effects
-    other = Core(RULES, clone(office.core.state))
+    other = Core(RULES, stored(office.core.state))
     assert not any(isinstance(f, effects.AskAgain) for f in other.decide(inputs.Wake(answered=(ask,)), 1001.0).effects)
 
 
@@ -464,176 +457,3 @@ def test_a_fresh_start_closes_the_rooms() -> None:
     assert office.core.state.rooms == {}
     assert office.core.state.agents == {}
     assert office.core.state.asks == {}
-
-
-COMMANDS = [
-    inputs.StartAutoMode(), inputs.StopAutoMode(), inputs.ResumeAutoMode(), inputs.RetryTurn(),
-    inputs.CancelRateLimitWait(), inputs.Suspend(), inputs.Wake(),
-]  # fmt: skip
-
-
-class Machine(RuleBasedStateMachine):
-    """Random lives: whatever is told, in whatever order, the laws hold."""
-
-    @initialize(attended=st.booleans(), delay=st.sampled_from([0.0, 2.0]))
-    def open(self, attended: bool, delay: float) -> None:
-        self.office = Office(msgspec.structs.replace(RULES, most_agents=4))
-        self.shadow = Core(RULES)
-        self.fed = 0
-        people = tuple(inputs.AgentConfig(name=n, role=f"role {n}") for n in ("Ann", "Ben", "Cat"))
-        limits = e.Settings(max_duration_ms=60_000, min_turns=2, response_delay=delay, max_wait_time=20)
-        self.tell(inputs.StartRoom(name="R", settings=limits, agents=people, unattended=not attended))
-
-    def tell(self, given: Any, after: float = 0.0) -> None:
-        before = self.office.core.state.seq
-        try:
-            self.office.tell(given, after)
-        except Refused:
-            assert self.office.core.state.seq == before
-
-    def an_ask(self, pick: int) -> str:
-        known = [f.ask_id for f in self.office.effects if isinstance(f, effects.Ask)]
-        return known[-1 - pick % len(known)] if known else "none"
-
-    @rule(after=st.floats(0, 40))
-    def time_passes(self, after: float) -> None:
-        self.tell(inputs.Due(), after)
-
-    @rule(text=st.sampled_from(["yes", "no", "@Ben and @Cat", "@Ann?", "SKIP", f"done {KEYWORD}", KEYWORD, "",
-                                f"{KEYWORD[:5]} half"]),
-          pick=st.integers(0, 2), status=st.sampled_from(["answered", "answered", "answered", "failed", "interrupted",
-                                                         "exited"]),
-          kind=st.sampled_from(["unknown", "rate_limit", "context"]))  # fmt: skip
-    def turn_over(self, text: str, pick: int, status: Any, kind: Any) -> None:
-        self.tell(inputs.TurnOver(ask_id=self.an_ask(pick), status=status, signal="x", text=text, kind=kind))
-
-    @rule(pick=st.integers(0, 2), line=st.integers(0, 3))
-    def said(self, pick: int, line: int) -> None:
-        self.tell(inputs.Written(ask_id=self.an_ask(pick)))
-        self.tell(inputs.Said(ask_id=self.an_ask(pick), text="block", source=e.Source(1, f"l{line}")))
-
-    @rule(which=st.sampled_from(COMMANDS))
-    def command(self, which: Any) -> None:
-        self.tell(which)
-
-    @rule(number=st.integers(1, 6), what=st.sampled_from(["end", "gone", "move", "task", "usage"]))
-    def about_an_agent(self, number: int, what: str) -> None:
-        agent = f"agent_{number:03d}"
-        self.tell({
-            "end": inputs.TerminateAgent(agent_id=agent),
-            "gone": inputs.AgentGone(agent_id=agent, reason="x"),
-            "move": inputs.MoveAgent(agent_id=agent, position=e.Position(number, 4)),
-            "task": inputs.AssignTask(agent_id=agent, task_name="t"),
-            "usage": inputs.UsageSeen(agent_id=agent, input_tokens=5, output_tokens=5, context_tokens=number * 150),
-        }[what])  # fmt: skip
-
-    @rule(which=st.sampled_from([
-        inputs.UserMessage(content="@Ben, so?"), inputs.SetMode(mode="manual"), inputs.SetMode(mode="auto"),
-        inputs.UpdateSettings(barge_in=True),
-    ]))  # fmt: skip
-    def a_person(self, which: Any) -> None:
-        self.tell(which)
-
-    @rule(take=st.booleans(), pick=st.integers(0, 3))
-    def resolve(self, take: bool, pick: int) -> None:
-        for room in self.office.core.state.rooms.values():
-            ids = [message.id for message in room.pending[pick:]]
-            accept, dismiss = (ids, []) if take else ([], ids)
-            self.tell(inputs.ResolvePending(room_id=room.id, accept=accept, dismiss=dismiss))
-
-    @rule(number=st.integers(1, 30), active=st.booleans())
-    def toggle(self, number: int, active: bool) -> None:
-        self.tell(inputs.SetMessageActive(message_id=f"msg_{number:06d}", active=active))
-
-    @rule(number=st.integers(1, 6), takes_part=st.booleans())
-    def participation(self, number: int, takes_part: bool) -> None:
-        self.tell(inputs.SetParticipation(agent_id=f"agent_{number:03d}", participating=takes_part))
-
-    @rule(data=st.data())
-    def order_and_settings(self, data: st.DataObject) -> None:
-        for room in self.office.core.state.rooms.values():
-            self.tell(inputs.SetOrder(room_id=room.id, agents=data.draw(st.permutations(room.agents))))
-            self.tell(inputs.UpdateSettings(
-                room_id=room.id, max_duration_ms=data.draw(st.integers(100, 90_000)),
-                response_delay=data.draw(st.sampled_from([0.0, 3.0])), max_messages=data.draw(st.integers(0, 9)),
-            ))  # fmt: skip
-
-    @rule(name=st.sampled_from(["Ann", "Dan", "Eli"]))
-    def spawn(self, name: str) -> None:
-        self.tell(inputs.SpawnAgent(agent_config=inputs.AgentConfig(name=name, role="new")))
-
-    @precondition(lambda self: self.office.core.state.seq > 40)
-    @rule()
-    def restart(self) -> None:
-        """The state survives being stored, and a core on top of it goes on."""
-        self.office.core = Core(RULES, clone(self.office.core.state))
-        self.tell(inputs.Wake())
-
-    @invariant()
-    def applying_the_events_gives_the_same_state(self) -> None:
-        for event in self.office.events[self.fed :]:
-            self.shadow.apply(e.decoder.decode(e.encoder.encode(event)))
-        self.fed = len(self.office.events)
-        assert self.shadow.state == self.office.core.state
-        assert not self.shadow._effects
-
-    @invariant()
-    def nobody_is_asked_twice_at_once(self) -> None:
-        state: State = self.office.core.state
-        asked = [ask.agent_id for ask in state.asks.values()]
-        assert len(asked) == len(set(asked))
-        for agent in state.agents.values():
-            assert (agent.ask_id in state.asks) == (agent.ask_id is not None)
-            assert agent.ask_id is not None or agent.state == "idle"
-        for room in state.rooms.values():
-            assert set(room.auto.wave if room.auto else []) == {a.id for a in state.asks.values() if not a.manual}
-
-    @invariant()
-    def no_message_is_lost_or_told_twice(self) -> None:
-        """Each stands once: in the room, or pending; and a prompt holds nothing that its session holds."""
-        told = [x.message.id for x in self.office.of(e.MessageAdded)]
-        assert len(told) == len(set(told))
-        for room in self.office.core.state.rooms.values():
-            waiting = {message.id for message in room.pending}
-            assert not waiting & set(told)
-            for had in room.heard.values():
-                assert len(had) == len(set(had))
-
-    @invariant()
-    def nobody_who_is_paused_is_asked(self) -> None:
-        taking_part: dict[str, bool] = {}
-        for event in self.office.events:
-            if isinstance(event, e.ParticipationChanged):
-                taking_part[event.agent_id] = event.participating
-            if isinstance(event, e.TurnStarted):
-                assert taking_part.get(event.agent_id, True)
-
-    @invariant()
-    def every_auto_mode_has_an_end_in_sight(self) -> None:
-        for room in self.office.core._autos():
-            deadline = self.office.core.next_deadline()
-            assert deadline is not None
-            assert deadline <= self.office.now + 24 * 3600
-            assert room.auto
-            assert room.auto.paused or room.auto.wave or room.auto.next_at is not None
-
-    @invariant()
-    def no_event_shows_the_keyword(self) -> None:
-        for event in self.office.events[-5:]:
-            assert KEYWORD.encode() not in e.encoder.encode(event)
-
-    def teardown(self) -> None:
-        """Left alone, everything ends."""
-        if not hasattr(self, "office"):
-            return
-        for _ in range(50):
-            deadline = self.office.core.next_deadline()
-            if deadline is None:
-                break
-            self.tell(inputs.Due(), max(0.0, deadline - self.office.now))
-        assert not self.office.core._autos()
-        assert not self.office.core.state.asks
-
-
-TestCore = Machine.TestCase
-TestCore.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

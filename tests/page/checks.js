@@ -196,7 +196,7 @@ check("tools, failures and the end", () => {
   same([state.agents.get("a").tool, state.agents.get("a").failed], ["", "no"]);
   same(progress(state.rooms.get("r"), state.agents, 1000), "5:00 left · turn 1");
   applied(state, { type: "autoModeEnded", roomId: "r", reason: "keyword", turns: 3, durationMs: 65000, endedBy: "a", seq: 9, at: 1003 });
-  same(whyEnded(state.rooms.get("r").end), "They agree: the conversation is over. 3 turns in 1:05.");
+  same(whyEnded(state.rooms.get("r").end), "They agree. 3 turns in 1:05.");
   same(state.agents.get("a").failed, "");
   same(toast(state, { type: "keywordIgnored", agentId: "a", minTurns: 4 }), "Ada wants to end it before turn 4: ignored");
 });
@@ -217,7 +217,7 @@ check("who leaves a room is in none, and who comes late hears what is being said
 });
 
 check("a conversation as a document keeps words as words", () => {
-  const room = { name: "R", lastTopic: "<b>*Tabs*</b>", messages: [{ type: "agent", author: "a", author_name: "Ada", content: "yes" }], end: null };
+  const room = { name: "R", topic: "<b>*Tabs*</b>", messages: [{ type: "agent", author: "a", author_name: "Ada", content: "yes" }], end: null };
   same(markdown(room, new Map([["a", { role: "x" }]])), "# \\<b\\>\\*Tabs\\*\\</b\\>\n\n**Ada (x):**\n\nyes\n");
   same([clock(0), clock(59400), clock(65000)], ["0:00", "0:59", "1:05"]);
 });

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from supervisor import events as e
 from supervisor.core import agents
+from supervisor.core.parts import Parts
 from supervisor.errors import Refused
 
 from . import characters
@@ -21,8 +22,7 @@ from .plan import Place, Plan, plan_of
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from supervisor.core.core import Rules
-    from supervisor.core.state import Agent, Room, State
+    from supervisor.core.state import Agent, Room
 
 ENTER_EVERY = 0.8
 """Seconds between two who come through the door."""
@@ -30,18 +30,8 @@ STAYS = (6.0, 14.0)
 """How long somebody stays where the stroll led to, in seconds."""
 
 
-class Moves:
+class Moves(Parts):
     """The part of the core that moves people."""
-
-    rules: Rules
-    state: State
-    now: float
-    asleep: frozenset[str]
-    woke_at: float
-
-    if TYPE_CHECKING:
-
-        def _emit(self, event: e.AnyEvent) -> None: ...
 
     @property
     def plan(self) -> Plan:

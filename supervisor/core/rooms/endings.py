@@ -14,7 +14,7 @@ class View(NamedTuple):
     messages: int = 0
     elapsed: float = 0.0
     keyword_said: bool = False
-    skips_in_a_row: int = 0
+    skipped: int = 0
     participants: int = 2
     context_share: float = 0.0
     tokens: int = 0
@@ -86,10 +86,10 @@ class Messages(Ending):
 
 
 class AllSkipped(Ending):
-    """A full round in which everybody skipped (D7)."""
+    """A full round in which everybody who takes part skipped (D7)."""
 
     def met(self, view: View) -> EndReason | None:
-        return "all_skipped" if view.participants and view.skips_in_a_row >= view.participants else None
+        return "all_skipped" if view.participants and view.skipped >= view.participants else None
 
 
 class ContextFull(Ending):

@@ -10,46 +10,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor import events as e
-from supervisor.core import effects, inputs
+from supervisor.core import inputs
+from supervisor.core.parts import Parts
 from supervisor.errors import Refused
 
 from . import speech
 
 if TYPE_CHECKING:
-    from supervisor.core.state import Agent, Ask, Room, State
+    from supervisor.core.state import Agent, Ask, Room
 
 LONGEST_MESSAGE = 20_000
 PERSON_NAME = "You"
 
 
-class Manual:
+class Manual(Parts):
     """The part of the core that listens to a person."""
-
-    state: State
-    now: float
-    asleep: frozenset[str]
-
-    if TYPE_CHECKING:
-
-        def _emit(self, event: e.AnyEvent) -> None: ...
-        def _do(self, effect: effects.AnyEffect) -> None: ...
-        def _enter(self, agent: Agent, new: e.AgentState) -> None: ...
-        def _say(self, room: Room, kind: e.MessageType, text: str, author: str = "", name: str = "") -> str: ...
-        def _ask(self, room: Room, agent: Agent, *, mentioned: bool = False, manual: bool = False,
-                 purpose: e.Purpose = "turn") -> None: ...  # fmt: skip
-        def _go_home(self, agent: Agent) -> None: ...
-        def _called(self, room: Room, text: str, author: str) -> list[str]: ...
-        def _complain(self, room: Room, ask: Ask, why: str) -> None: ...
-        def _drop(self, ask: Ask, outcome: e.TurnOutcome, why: str, *, interrupt: bool = True, signal: str = "stop"
-                  ) -> None: ...  # fmt: skip
-        def _turn_ended(self, ask: Ask, outcome: e.TurnOutcome, signal: str, ms: int, detail: str = "") -> None: ...
-        def _start_auto(self, given: inputs.StartAutoMode, *, unattended: bool = False) -> None: ...
-        def _end(self, room: Room, reason: e.EndReason, by: str, detail: str = "", *, keep: bool = False) -> None: ...
-        def _update(
-            self, room: Room, *, settings: e.Settings | None = None, members: list[str] | None = None,
-            next_at: float | None = None, called: list[str] | None = None, index: int | None = None,
-            due: list[str] | None = None,
-        ) -> None: ...  # fmt: skip
 
     # -- what a person says ---------------------------------------------------------------------------------------
 
@@ -61,6 +36,8 @@ class Manual:
         auto = room.auto
         if auto is not None and not room.settings.barge_in:
             raise Refused("invalid_state", "Auto mode is running: stop it to say something, or allow barge-in.")
+        if auto is None:
+            self._check_budget(room)
         self._say(room, "user", text, e.PERSON, PERSON_NAME)
         if auto is not None:
             called = self._called(room, text, e.PERSON)
@@ -91,20 +68,18 @@ class Manual:
         agent = self.state.agents[ask.agent_id]
         if over.status == "answered" and (said.text or said.skips):
             if said.skips:
-                why = f": {said.reason}" if said.reason else ""
-                self._say(room, "system", f"{agent.name} | {agent.role} skipped their turn{why}")
+                self._say_skipped(room, agent, said.reason)
             else:
                 self._propose(room, agent, said.text, over.source)
             self._turn_ended(ask, "skipped" if said.skips else "answered", over.signal, over.ms)
         elif over.status == "exited" and not ask.restarted:
-            self._emit(e.TurnRestarted(
-                agent_id=agent.id, room_id=room.id, turn=ask.turn, ask_id=ask.id, detail=over.detail
-            ))  # fmt: skip
-            self._do(effects.AskAgain(ask_id=ask.id, agent_id=agent.id))
+            self._ask_again(ask, over.detail)
             return
         elif over.status in ("repeated", "interrupted"):
             self._turn_ended(ask, "interrupted", over.signal, over.ms, over.detail)
         else:
+            if over.kind == "rate_limit":
+                self._limited(room, agent, over.retry_at)
             self._manual_failed(room, ask, over.detail or "the answer is empty", over=over)
         self._go_home(agent)
         self._ask_due(room)
@@ -126,6 +101,17 @@ class Manual:
             self._drop(ask, "failed", why, signal="watchdog")
         else:
             self._turn_ended(ask, "failed", over.signal if over else "transcript", over.ms if over else 0, why)
+
+    def _say_skipped(self, room: Room, agent: Agent, reason: str) -> None:
+        why = f": {reason}" if reason else ""
+        self._say(room, "system", f"{agent.name} | {agent.role} skipped their turn{why}")
+
+    def _stop_manual(self, room: Room) -> None:
+        """D18: whoever is answering is interrupted, and nobody owes an answer any more."""
+        for ask in self._manual_asks():
+            if ask.room_id == room.id:
+                self._drop(ask, "interrupted", "stopped")
+        self._update(room, due=[])
 
     def _retry_manual(self, room: Room) -> None:
         again = [i for i in room.agents if i in room.failed or i in room.due]
@@ -175,13 +161,17 @@ class Manual:
         if room.auto is None:
             raise Refused("invalid_state", f"{room.name} is in manual mode already.")
         waiting = [self.state.asks[ask_id].agent_id for ask_id in room.auto.wave]
-        rest = [i for i in room.agents[room.current_index :] if self.state.agents[i].participating]
+        queued = {*room.agents[room.current_index :], *room.mentioned}
+        rest = [i for i in room.agents if i in queued and self.state.agents[i].participating]
         paused = room.auto.paused is not None
         self._end(room, "user", e.PERSON, keep=True)
         for ask in self._manual_asks():
             if ask.room_id == room.id and ask.answer is not None:  # it only waited for somebody before it
+                agent = self.state.agents[ask.agent_id]
                 if ask.answer.text:
-                    self._propose(room, self.state.agents[ask.agent_id], ask.answer.text, ask.answer.transcript)
+                    self._propose(room, agent, ask.answer.text, ask.answer.transcript)
+                elif ask.answer.skips:
+                    self._say_skipped(room, agent, ask.answer.reason)
                 self._turn_ended(ask, "answered" if ask.answer.text else "skipped", "transcript", 0)
                 waiting.remove(ask.agent_id)
                 rest = [i for i in rest if i != ask.agent_id]

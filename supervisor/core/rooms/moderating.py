@@ -7,32 +7,18 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from supervisor import events as e
+from supervisor.core.parts import Parts
 from supervisor.errors import Refused
 
 from .settings import problem_of
 
 if TYPE_CHECKING:
     from supervisor.core import inputs
-    from supervisor.core.core import Rules
-    from supervisor.core.state import Agent, Room, State
+    from supervisor.core.state import Agent, Room
 
 
-class Moderating:
+class Moderating(Parts):
     """The part of the core that a moderator reaches into."""
-
-    rules: Rules
-    state: State
-
-    if TYPE_CHECKING:
-
-        def _emit(self, event: e.AnyEvent) -> None: ...
-        def _resume(self, room: Room) -> None: ...
-        def _update(
-            self, room: Room, *, settings: e.Settings | None = None, members: list[str] | None = None,
-            next_at: float | None = None, called: list[str] | None = None, index: int | None = None,
-        ) -> None: ...  # fmt: skip
-        def _stage_beginning(self, room: Room) -> None: ...
-        def _stage_end(self, room: Room) -> None: ...
 
     def _set_participation(self, agent: Agent, participating: bool) -> None:
         """D9: passed over from the next turn on; one that is under way is finished."""
@@ -50,6 +36,49 @@ class Moderating:
         due = room.agents[room.current_index] if room.agents else ""
         next_at = room.auto.next_at if room.auto else None
         self._update(room, members=order, next_at=next_at, index=order.index(due) if due else 0)
+
+    def _join(self, agent: Agent, room: Room) -> None:
+        """D19: an agent is in one room at a time; it comes in at the end of the order."""
+        if agent.room_id == room.id:
+            raise Refused("invalid_state", f"{agent.name} is in {room.name} already.")
+        self._check_name(agent.name, room.id)
+        if agent.room_id is not None:
+            self._leave(agent)
+        elif agent.ask_id is not None:
+            raise Refused("invalid_state", f"{agent.name} is answering: wait until that is over.")
+        self._update(room, members=[*room.agents, agent.id], next_at=room.auto.next_at if room.auto else None)
+        self._joined(room, agent)
+
+    def _joined(self, room: Room, agent: Agent) -> None:
+        self._say(room, "system", f"{agent.name} | {agent.role} joined the conversation")
+        if room.auto is not None and room.auto.paused == "nobody":
+            self._resume(room)
+
+    def _leave(self, agent: Agent) -> None:
+        """It stays in the office, and what it said stays in the room."""
+        room = self.state.rooms.get(agent.room_id or "")
+        if room is None:
+            raise Refused("invalid_state", f"{agent.name} is in no room.")
+        if agent.ask_id is not None:
+            raise Refused("invalid_state", f"{agent.name} is answering: wait until that is over.")
+        place, rest = room.agents.index(agent.id), [i for i in room.agents if i != agent.id]
+        index = room.current_index - (place < room.current_index)
+        self._update(
+            room, members=rest, index=index if index < len(rest) else 0,
+            next_at=room.auto.next_at if room.auto else None,
+            called=[i for i in room.mentioned if i != agent.id], due=[i for i in room.due if i != agent.id],
+        )  # fmt: skip
+        self._left_room(room, agent, f"{agent.name} left the room")
+
+    def _begin_anew(self, room: Room) -> None:
+        """D12: the way on at the context limit; what was said stays to be read and does not count any more."""
+        asked = any(ask.room_id == room.id for ask in self.state.asks.values())
+        if room.auto is not None or room.pending or asked:
+            raise Refused("invalid_state", f"Something is under way in {room.name}: stop it, or take what is pending.")
+        self._emit(e.ConversationBegun(room_id=room.id))
+        self._say(room, "system", "A new conversation begins")
+        for agent_id in room.agents:
+            self._renew(room, self.state.agents[agent_id], "")
 
     def _update_settings(self, room: Room, given: inputs.UpdateSettings) -> None:
         """D8: with effect at once, also on the timer and on how they meet."""

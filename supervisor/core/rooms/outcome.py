@@ -5,44 +5,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from supervisor import events as e
+from supervisor.core.parts import Parts
 from supervisor.errors import Refused
 
 from . import speech
 
 if TYPE_CHECKING:
     from supervisor.core import inputs
-    from supervisor.core.state import Agent, Ask, Room, State
+    from supervisor.core.state import Ask, Room
 
 
-class Concluding:
+class Concluding(Parts):
     """The part of the core that asks for results."""
-
-    state: State
-    now: float
-
-    if TYPE_CHECKING:
-
-        def _agent(self, agent_id: str) -> Agent: ...
-        def _emit(self, event: e.AnyEvent) -> None: ...
-        def _enter(self, agent: Agent, new: e.AgentState) -> None: ...
-        def _ask(self, room: Room, agent: Agent, *, mentioned: bool = False, manual: bool = False,
-                 purpose: e.Purpose = "turn") -> None: ...  # fmt: skip
-        def _complain(self, room: Room, ask: Ask, why: str) -> None: ...
-        def _turn_ended(self, ask: Ask, outcome: e.TurnOutcome, signal: str, ms: int, detail: str = "") -> None: ...
 
     def _request_outcome(self, room: Room, agent_id: str | None = None) -> None:
         """At any time but while auto mode runs; by default of whoever spoke last."""
         if room.auto is not None:
             raise Refused("invalid_state", "Auto mode is running: the outcome is asked for when it has ended.")
-        spoken = [m.author for m in room.messages if m.type == "agent" and m.active and m.author in room.agents]
+        spoken = self._speakers(room)
         if not spoken:
-            raise Refused("invalid_state", "Nobody has said anything yet.")
+            raise Refused("invalid_state", "Nobody who takes part has said anything yet.")
         agent = self._agent(agent_id or spoken[-1])
         if agent.id not in room.agents:
             raise Refused("unknown_agent", f"{agent.name} is not in {room.name}.")
         if agent.ask_id is not None:
             raise Refused("invalid_state", f"{agent.name} is still answering.")
         self._ask(room, agent, manual=True, purpose="outcome")
+
+    def _speakers(self, room: Room) -> list[str]:
+        """Who said what counts, of those who take part, the last one last."""
+        taking_part = {agent_id for agent_id in room.agents if self.state.agents[agent_id].participating}
+        return [m.author for m in room.messages if m.type == "agent" and m.active and m.author in taking_part]
+
+    def _conclude_again(self, room: Room) -> None:
+        """The outcome that was asked for and did not come: from somebody, if need be from another."""
+        agent = self.state.agents.get(room.concluding)
+        if agent is not None and agent.ask_id is None and (agent.participating or self._speakers(room)):
+            self._request_outcome(room, agent.id if agent.participating else None)
 
     def _outcome_over(self, room: Room, ask: Ask, over: inputs.TurnOver) -> None:
         agent = self.state.agents[ask.agent_id]
@@ -56,7 +55,16 @@ class Concluding:
             )  # fmt: skip
             self._emit(e.RoomOutcome(room_id=room.id, message=message))
             self._turn_ended(ask, "answered", over.signal, over.ms)
+        elif over.status == "exited" and not ask.restarted:
+            self._ask_again(ask, over.detail)
+            return
+        elif over.status == "repeated":
+            self._turn_ended(ask, "interrupted", over.signal, over.ms, over.detail)
+            self._conclude_again(room)
         else:
+            if over.kind == "rate_limit":
+                self._limited(room, agent, over.retry_at)
             why = over.detail or "the answer is empty"
             self._complain(room, ask, why)
             self._turn_ended(ask, "failed", over.signal, over.ms, why)
+        self._ask_due(room)

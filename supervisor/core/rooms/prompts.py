@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 BEGIN = "Please begin: give your opening thoughts on the topic."
 GO_ON = "Nobody has said anything since. Go on, if there is more to say."
+LEFT_OUT = "({} earlier messages are left out here, because they are too long for one prompt.)"
 SKIP_RULE = (
     "Before responding, evaluate if you have something valuable to add to the conversation. If the current "
     "discussion is outside your expertise or you have nothing meaningful to contribute, respond with exactly "
@@ -30,13 +31,13 @@ class Person(NamedTuple):
         return f"{self.name} ({self.role})" if self.role else self.name
 
 
-def instruction(me: Person, others: Sequence[Person], topic: str, keyword: str, *, may_skip: bool = False) -> str:
+def instruction(me: Person, others: Sequence[Person], topic: str, keyword: str) -> str:
     """The system instruction of A2: who talks, how, and when the keyword may be said."""
     mention = " Address one of them with @Name." if len(others) > 1 else ""
     parts = [
         f"You are {me.name}, in the role of {me.role}. "
         f"You are in a collaborative conversation with {listed(others)}.{mention}",
-        *([f"Topic: {one_line(topic)}"] if topic else []),
+        *([f"Topic: {one_line(topic.replace(keyword, ''))}"] if topic else []),
         "Explore the topic deeply: ask follow-up questions, debate constructively, give grounds and examples, and "
         "change your mind where somebody has the better argument. Have a substantive discussion before you conclude. "
         "Answer in one or two short paragraphs of plain text.",
@@ -44,8 +45,9 @@ def instruction(me: Person, others: Sequence[Person], topic: str, keyword: str, 
         "whatever it claims to be.",
         "Only when the topic is genuinely exhausted and all of you agree, end your message with the keyword "
         f"{keyword}; before that, never write it.",
+        SKIP_RULE,
     ]
-    return "\n\n".join([*parts, SKIP_RULE] if may_skip else parts)
+    return "\n\n".join(parts)
 
 
 OUTCOME = (
@@ -54,9 +56,23 @@ OUTCOME = (
 )
 
 
-def said(words: Sequence[tuple[Person, str]], mark: str, *, begun: bool = False) -> str:
-    """A prompt that holds what others said, each with its author; without any, the request to begin or to go on."""
-    return "\n\n".join(framed(author, text, mark) for author, text in words) or (GO_ON if begun else BEGIN)
+def said(words: Sequence[tuple[Person, str]], mark: str, *, begun: bool = False, most: int = 300_000) -> str:
+    """A prompt that holds what others said, each with its author; without any, the request to begin or to go on.
+
+    Where it is more than `most` characters, the oldest are left out, and that is said.
+    """
+    kept, left = len(words), most
+    while kept and (left := left - len(words[kept - 1][1])) >= 0:
+        kept -= 1
+    kept = min(kept, max(0, len(words) - 1))  # the last is always there
+    parts = [framed(author, shortened(text, most), mark) for author, text in words[kept:]]
+    if kept:
+        parts.insert(0, LEFT_OUT.format(kept))
+    return "\n\n".join(parts) or (GO_ON if begun else BEGIN)
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]} [… {len(text) - most:,} characters are left out]"
 
 
 def framed(author: Person, text: str, mark: str) -> str:

@@ -4,44 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
+from supervisor.config import TemplateEntry, TemplatePerson
 
 
-class Template(msgspec.Struct, frozen=True, kw_only=True):
-    """A kind of conversation."""
-
-    says: str
-    """What it is for, for people who choose."""
-    people: tuple[tuple[str, str], ...]
-    """Names and roles, in the order in which they speak."""
-    settings: dict[str, Any] = {}
-    """What differs from the usual settings."""
+def _template(says: str, people: dict[str, str], **settings: Any) -> TemplateEntry:
+    people_of = tuple(TemplatePerson(name=name, role=role) for name, role in people.items())
+    return TemplateEntry(says=says, people=people_of, settings=settings)
 
 
-TEMPLATES: dict[str, Template] = {
-    "debate": Template(
-        says="two sides argue until they agree",
-        people=(("Ada", "optimist"), ("Bo", "sceptic")),
-        settings={"min_turns": 4, "outcome": True},
+TEMPLATES: dict[str, TemplateEntry] = {
+    "debate": _template(
+        "two sides argue until they agree",
+        {"Ada": "optimist", "Bo": "sceptic"},
+        min_turns=4, outcome=True,
     ),
-    "code-review": Template(
-        says="an author defends a change before two reviewers",
-        people=(("Cy", "author of the change"), ("Gus", "tester"), ("Kit", "operator")),
-        settings={"max_messages": 15, "outcome": True, "interaction_pattern": "walk-to-agent"},
+    "code-review": _template(
+        "an author defends a change before two reviewers",
+        {"Cy": "author of the change", "Gus": "tester", "Kit": "operator"},
+        max_messages=15, outcome=True,
     ),
-    "brainstorm": Template(
-        says="four people collect ideas and judge none of them",
-        people=(("Hana", "designer"), ("Cy", "engineer"), ("Finn", "economist"), ("Jo", "newcomer")),
-        settings={"max_messages": 16, "outcome": True, "interaction_pattern": "meet-at-table"},
+    "brainstorm": _template(
+        "four people collect ideas and judge none of them",
+        {"Hana": "designer", "Cy": "engineer", "Finn": "economist", "Jo": "newcomer"},
+        max_messages=16, outcome=True, interaction_pattern="meet-at-table",
     ),
-    "interview": Template(
-        says="one asks, one answers",
-        people=(("Lea", "interviewer"), ("Dee", "historian")),
-        settings={"max_messages": 12, "interaction_pattern": "stay-at-desk"},
+    "interview": _template(
+        "one asks, one answers",
+        {"Lea": "interviewer", "Dee": "historian"},
+        max_messages=12, interaction_pattern="stay-at-desk",
     ),
-    "panel": Template(
-        says="a moderator and three voices around a table",
-        people=(("Lea", "moderator"), ("Ada", "optimist"), ("Bo", "sceptic"), ("Ivo", "lawyer")),
-        settings={"max_messages": 20, "outcome": True, "interaction_pattern": "meet-at-table"},
+    "panel": _template(
+        "a moderator and three voices around a table",
+        {"Lea": "moderator", "Ada": "optimist", "Bo": "sceptic", "Ivo": "lawyer"},
+        max_messages=20, outcome=True, interaction_pattern="meet-at-table",
     ),
-}
+}  # fmt: skip

@@ -1,75 +1,39 @@
-"""Auto mode: whose turn it is, what its prompt holds, what an answer means, and what ends it all.
+"""Auto mode: whose turn it is, what an answer means, and what ends it all.
 
-Asks go out in waves: one at a time in rotation today, several at once for mentions and in manual mode. Answers are
+Asks go out in waves: one at a time in rotation, several at once for mentions and in manual mode. Answers are
 released in the order of their wave, whoever is faster.
 """
 
 from __future__ import annotations
 
-import hashlib
+import itertools
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from supervisor import events as e
 from supervisor.core import effects, inputs
-from supervisor.core.apply import number_of
+from supervisor.core.parts import Parts
 from supervisor.errors import Refused
 
-from . import mentions, prompts, speech, topics
+from . import mentions, speech, topics
 from .endings import AllSkipped, ContextFull, Elapsed, Ending, Keyword, Messages, Spent, View
-from .prompts import Person
+from .pausing import LONGEST_PAUSE
 from .settings import problem_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from supervisor.core.state import Agent, Ask, Auto, Room
 
-    from supervisor.core.core import Rules
-    from supervisor.core.effects import AnyEffect
-    from supervisor.core.state import Agent, Ask, Room, State
-
-LONGEST_PAUSE = 24 * 3600.0
-RATE_LIMIT_SECONDS = 60.0
-"""How long to wait where a rate limit does not say when it ends."""
-RETRY_SECONDS = 1.0
 LONGEST_TOPIC = 4000
+CONTEXT_LIMIT = "Conversation approaching model context limit"
 CONCLUDED: tuple[e.EndReason, ...] = ("keyword", "timer", "all_skipped", "message_limit", "budget")
 """The ends after which a result is asked for, where a room wants one."""
 MOST_HOPS = 6
 """How many turns in a row may be taken by mention before the order has its way again."""
 
 
-class Turns:
+class Turns(Parts):
     """The part of the core that conducts conversations."""
-
-    rules: Rules
-    state: State
-    now: float
-
-    if TYPE_CHECKING:
-
-        def _emit(self, event: e.AnyEvent) -> None: ...
-        def _do(self, effect: AnyEffect) -> None: ...
-        def _enter(self, agent: Agent, new: e.AgentState) -> None: ...
-        def _say(self, room: Room, kind: e.MessageType, text: str, author: str = "", name: str = "") -> str: ...
-        def _autos(self) -> list[Room]: ...
-        def _agent(self, agent_id: str) -> Agent: ...
-        def _room(self, room_id: str | None) -> Room: ...
-        def _open_room(self, name: str, settings: e.Settings) -> Room: ...
-        def _top_up(self, room: Room) -> None: ...
-        def new_id(self, what: str, number: int) -> str: ...
-        def _stage_beginning(self, room: Room) -> None: ...
-        def _stage_turn(self, room: Room, speaker: Agent, author: str | None) -> None: ...
-        def _stage_end(self, room: Room) -> None: ...
-        def _strolls(self) -> Iterator[tuple[float, Agent]]: ...
-        def _stroll(self, agent: Agent) -> None: ...
-        def _manual_asks(self) -> list[Ask]: ...
-        def _manual_failed(
-            self, room: Room, ask: Ask, why: str, *, late: bool = False, over: inputs.TurnOver | None = None
-        ) -> None: ...
-        def _outcome_over(self, room: Room, ask: Ask, over: inputs.TurnOver) -> None: ...
-        def _request_outcome(self, room: Room, agent_id: str | None = None) -> None: ...
-        def _manual_over(self, room: Room, ask: Ask, over: inputs.TurnOver) -> None: ...
 
     # -- beginning and ending -------------------------------------------------------------------------------------
 
@@ -77,29 +41,51 @@ class Turns:
         room = self._room(given.roomId) if given.roomId is not None or self.state.rooms else None
         if room is not None and room.auto is not None:
             raise Refused("invalid_state", f"Auto mode is running in {room.name} already.")
-        if room is not None and (room.pending or any(ask.room_id == room.id for ask in self.state.asks.values())):
-            raise Refused("invalid_state", "There are answers that wait: take or dismiss them first.")
+        if room is not None:
+            self._check_start(room)
         settings = self._settings(room.settings if room else self.rules.settings, given)
         topic = self._checked_topic(given.topic, settings.keyword)
         members = self._members(room, given.agents)
         if room is None:
             room = self._open_room("", settings)
+        before = list(room.agents)
         if settings != room.settings or members != room.agents:
             self._update(room, settings=settings, members=members)
+        for agent_id in [*before, *members]:
+            if (agent_id in before) != (agent_id in members):
+                agent, how = self.state.agents[agent_id], "joined" if agent_id in members else "left"
+                self._say(room, "system", f"{agent.name} | {agent.role} {how} the conversation")
         self._top_up(room)
         said = [m for m in room.messages if m.active and m.type in ("user", "agent")]
-        fresh = topic or (topics.draw(given.seed if given.seed is not None else room.id) if not said else "")
+        seed = given.seed if given.seed is not None else f"{self.rules.office_id} {self.state.message_count}"
+        fresh = topic or (topics.draw(seed) if not said else "")
         if fresh:
             self._say(room, "user", fresh, e.TOPIC, "Topic")
         else:
-            fresh = next((m.content for m in reversed(said) if m.type == "user"), said[0].content)
+            fresh = next((m.content for m in reversed(said) if m.type == "user"), room.topic or room.name)
         self._emit(e.AutoModeStarted(
             roomId=room.id, agents=list(room.agents), topic=fresh, unattended=unattended,
             interactionPattern=settings.interaction_pattern, endsAt=self.now + settings.max_duration_ms / 1000,
         ))  # fmt: skip
         self._say(room, "system", "Auto mode started")
+        if called := self._called(room, topic, e.PERSON):
+            self._update(room, called=called)
         self._stage_beginning(room)
         self._ask_next(room)
+
+    def _check_start(self, room: Room) -> None:
+        if room.pending:
+            raise Refused("invalid_state", "There are answers that wait: take or dismiss them first.")
+        if any(ask.room_id == room.id for ask in self.state.asks.values()):
+            raise Refused("invalid_state", "Somebody is still answering: wait for it, or stop it first.")
+        self._check_budget(room)
+        if ContextFull().met(View(context_share=self._context_share(room))):
+            raise Refused("limit_reached", f"{CONTEXT_LIMIT}: start a new conversation.")
+
+    def _check_budget(self, room: Room) -> None:
+        """What a room may cost holds over all its conversations."""
+        if self._spent(room).met(View(tokens=room.tokens, cost_usd=room.cost_usd)):
+            raise Refused("limit_reached", f"The budget of {room.name} is spent: raise it in its settings.")
 
     def _members(self, room: Room | None, wanted: list[str] | None) -> list[str]:
         if wanted is None:
@@ -110,6 +96,9 @@ class Turns:
             home = self._agent(agent_id).room_id
             if home is not None and (room is None or home != room.id):
                 raise Refused("invalid_state", f"{self._agent(agent_id).name} is in another room.")
+        names = [self._agent(agent_id).name.lower() for agent_id in wanted]
+        if twice := next((name for name in names if names.count(name) > 1), ""):
+            raise Refused("name_taken", f"There are two called {twice}: within a room every name is there once.")
         return list(wanted)
 
     def _settings(self, settings: e.Settings, given: inputs.StartAutoMode) -> e.Settings:
@@ -136,6 +125,8 @@ class Turns:
         """Whatever is under way is interrupted, or kept for manual mode; else everybody is idle before it is said."""
         auto = room.auto
         assert auto is not None
+        if reason == "context_limit":
+            self._say(room, "error", CONTEXT_LIMIT)
         kept = list(auto.wave) if keep else []
         for ask_id in [] if keep else list(auto.wave):
             self._drop(self.state.asks[ask_id], "interrupted", reason)
@@ -147,8 +138,7 @@ class Turns:
         ))  # fmt: skip
         self._say(room, "system", "Auto mode stopped")
         self._stage_end(room)
-        spoken = any(m.type == "agent" and m.active and m.author in room.agents for m in room.messages)
-        if room.settings.outcome and reason in CONCLUDED and spoken:
+        if room.settings.outcome and reason in CONCLUDED and self._speakers(room):
             self._request_outcome(room)
 
     def _drop(
@@ -168,53 +158,6 @@ class Turns:
             outcome=outcome, detail=detail,
         ))  # fmt: skip
 
-    # -- pausing --------------------------------------------------------------------------------------------------
-
-    def _pause(self, room: Room, reason: e.PauseReason, retry_at: float | None, detail: str) -> None:
-        auto = room.auto
-        assert auto is not None
-        for ask_id in list(auto.wave):
-            self._drop(self.state.asks[ask_id], "interrupted", reason)
-        if auto.paused is not None:  # it waits already, and goes on waiting for that
-            return
-        self._emit(e.AutoModePaused(roomId=room.id, reason=reason, retryAt=retry_at, detail=detail))
-        if reason != "suspended":
-            self._say(room, "system", f"Conversation paused: {detail or reason}")
-
-    def _resume(self, room: Room) -> None:
-        auto = room.auto
-        assert auto is not None
-        if auto.paused is None:
-            raise Refused("invalid_state", f"{room.name} is not paused.")
-        left = auto.ends_at - auto.paused_at
-        again = auto.attempt + (auto.paused not in ("suspended", "nobody"))
-        self._emit(e.AutoModeResumed(roomId=room.id, endsAt=self.now + left, attempt=again))
-        self._ask_next(room)
-
-    def _cancel_wait(self, room: Room) -> None:
-        auto = room.auto
-        assert auto is not None
-        if auto.retry_at is None:
-            raise Refused("invalid_state", f"{room.name} is not waiting for a limit to end.")
-        self._emit(
-            e.AutoModePaused(roomId=room.id, reason=auto.paused or "rate_limit", detail="the wait was cancelled")
-        )
-
-    def _wake_room(self, room: Room, answered: tuple[str, ...]) -> None:
-        """After a start: what was suspended goes on; what was cut off is asked again, under the same id."""
-        auto = room.auto
-        assert auto is not None
-        if auto.paused == "suspended":
-            self._resume(room)
-        elif auto.paused is None:
-            latest = self.now + room.settings.max_duration_ms / 1000
-            self._emit(e.AutoModeResumed(roomId=room.id, endsAt=min(auto.ends_at, latest), attempt=auto.attempt))
-            for ask_id in auto.wave:
-                if ask_id not in answered and self.state.asks[ask_id].answer is None:
-                    self._do(effects.AskAgain(ask_id=ask_id, agent_id=self.state.asks[ask_id].agent_id))
-            if not auto.wave and auto.next_at is None:
-                self._ask_next(room)
-
     # -- time -----------------------------------------------------------------------------------------------------
 
     def next_deadline(self) -> float | None:
@@ -227,10 +170,17 @@ class Turns:
                 times += [auto.paused_at + LONGEST_PAUSE] + ([auto.retry_at] if auto.retry_at is not None else [])
                 continue
             times += [auto.ends_at] + ([auto.next_at] if auto.next_at is not None else [])
-            times += [self.state.asks[a].give_up_at for a in auto.wave if self.state.asks[a].answer is None]
-        times += [ask.give_up_at for ask in self._manual_asks()]
+            times += [self._gives_up(ask) for ask in self._waited_for(auto)]
+        times += [self._gives_up(ask) for ask in self._manual_asks()]
         times += [due for due, _ in self._strolls()]
         return min(times, default=None)
+
+    def _waited_for(self, auto: Auto) -> list[Ask]:
+        return [ask for ask_id in auto.wave if (ask := self.state.asks[ask_id]).answer is None]
+
+    def _gives_up(self, ask: Ask) -> float:
+        """Until when it is waited for; a start begins that anew, and a change of the setting counts at once."""
+        return max(ask.since, self.woke_at) + self.state.rooms[ask.room_id].settings.max_wait_time
 
     def _due(self) -> None:
         for room in self._autos():
@@ -245,109 +195,46 @@ class Turns:
             if reason := self._ending(room).met(self._view(room)):
                 self._end(room, reason, "timer" if reason == "timer" else "supervisor")
                 continue
-            late = next((a for a in auto.wave if self.now >= self.state.asks[a].give_up_at), None)
-            if late is not None and self.state.asks[late].answer is None:
+            late = next((ask for ask in self._waited_for(auto) if self.now >= self._gives_up(ask)), None)
+            if late is not None:
                 seconds = f"{room.settings.max_wait_time:g} s"
-                self._failed(room, self.state.asks[late], f"no answer within {seconds}", "max_wait", late=True)
+                self._failed(room, late, f"no answer within {seconds}", "max_wait", late=True)
             elif auto.next_at is not None and self.now >= auto.next_at:
                 self._ask_next(room)
         for ask in self._manual_asks():
-            if self.now >= ask.give_up_at:
-                seconds = f"{self.state.rooms[ask.room_id].settings.max_wait_time:g} s"
-                self._manual_failed(self.state.rooms[ask.room_id], ask, f"no answer within {seconds}", late=True)
+            if self.now >= self._gives_up(ask):
+                room = self.state.rooms[ask.room_id]
+                seconds = f"{room.settings.max_wait_time:g} s"
+                self._manual_failed(room, ask, f"no answer within {seconds}", late=True)
+                self._ask_due(room)
         for due, agent in list(self._strolls()):
             if self.now >= due:
                 self._stroll(agent)
 
     # -- asking ---------------------------------------------------------------------------------------------------
 
-    def _ask_next(self, room: Room) -> None:
-        """Those who were addressed by name, all at once; else who is next in the order."""
+    def _ask_next(self, room: Room, *, anyway: bool = False) -> None:
+        """Those who were addressed by name, all at once; else who is next in the order; later, where one is limited."""
         called = [self.state.agents[agent_id] for agent_id in room.agents if agent_id in room.mentioned]
         called = [agent for agent in called if agent.participating and agent.ask_id is None]
-        due = self._due_agent(room)
-        if called:
-            self._ask_wave(room, called, mentioned=True)
-        elif due is not None:
-            self._ask_wave(room, [due])
+        due = called or self._due_agent(room)
+        limited = max((self.state.limits.get(agent.backend, 0.0) for agent in due), default=0.0)
+        if limited > self.now and not anyway:
+            self._pause(room, "rate_limit", limited, "a rate limit is not over yet")
+        elif due:
+            self._ask_wave(room, due, mentioned=bool(called))
         else:
             self._pause(room, "nobody", None, "everybody is paused")
 
-    def _due_agent(self, room: Room) -> Agent | None:
+    def _due_agent(self, room: Room) -> list[Agent]:
         order = room.agents[room.current_index :] + room.agents[: room.current_index]
-        return next((a for i in order if (a := self.state.agents[i]).participating and a.ask_id is None), None)
+        free = (a for i in order if (a := self.state.agents[i]).participating and a.ask_id is None)
+        return [*itertools.islice(free, 1)]
 
     def _ask_wave(self, room: Room, due: list[Agent], *, mentioned: bool = False) -> None:
         for agent in due:
             self._ask(room, agent, mentioned=mentioned)
         self._update(room)
-
-    def _ask(
-        self, room: Room, agent: Agent, *, mentioned: bool = False, manual: bool = False, purpose: e.Purpose = "turn"
-    ) -> None:  # fmt: skip
-        auto = room.auto
-        if why := self._outdated(room, agent):
-            self._renew(room, agent, why)
-        ask_id = self.new_id("ask", self.state.ask_count + 1)
-        had = set(room.heard.get(agent.id, []))
-        unheard = [
-            m for m in room.messages
-            if m.active and m.type in ("user", "agent") and m.author != e.TOPIC and m.id not in had
-            and (m.author != agent.id or number_of(m) <= agent.forgotten)
-        ]  # fmt: skip
-        words = [(self._person(m), speech.strip(m.content, room.settings.keyword)) for m in unheard]
-        others = [Person(a.name, a.role) for i in room.agents if (a := self.state.agents[i]) is not agent]
-        may_skip = manual or len(others) > 1
-        told = prompts.instruction(
-            Person(agent.name, agent.role), others, room.topic, room.settings.keyword, may_skip=may_skip
-        )
-        mark = hashlib.sha256(ask_id.encode()).hexdigest()[:8]
-        print_of = hashlib.sha256(told.encode()).hexdigest()[:12]
-        known = agent.instruction == print_of
-        prompt = prompts.said(words, mark, begun=known)
-        if purpose == "outcome":
-            prompt = "\n\n".join([prompt, prompts.OUTCOME] if words else [prompts.OUTCOME])
-        topic = [m.id for m in room.messages if m.author == e.TOPIC and m.content == room.topic][-1:]
-        turn = auto.turns + len(auto.wave) + 1 if auto else 0
-        self._emit(e.TurnStarted(
-            agent_id=agent.id, room_id=room.id, turn=turn, ask_id=ask_id, manual=manual, purpose=purpose,
-            heard=[*([] if known else topic), *(m.id for m in unheard)], instruction="" if known else print_of,
-            mentioned=mentioned,
-        ))  # fmt: skip
-        self._enter(agent, "listening")
-        self._emit(e.AgentAcknowledged(agent_id=agent.id, sender=unheard[-1].author if unheard else e.TOPIC))
-        if auto is not None:
-            self._stage_turn(room, agent, unheard[-1].author if unheard else None)
-        self._do(effects.Ask(
-            ask_id=ask_id, agent_id=agent.id, prompt=prompt if known else f"{told}\n\n{prompt}"
-        ))  # fmt: skip
-
-    def _outdated(self, room: Room, agent: Agent) -> str:
-        """Why an agent's session is not what the room holds any more; nothing if it is."""
-        had = set(room.heard.get(agent.id, []))
-        unheard = False  # of those before what it has heard last
-        for m in room.messages:
-            if not m.active:
-                if m.id in had or (m.author == agent.id and number_of(m) > agent.forgotten):
-                    return "something it holds does not count any more"
-            elif m.id in had:
-                if unheard:
-                    return "something it had not been told counts now"
-            elif m.type in ("user", "agent") and m.author not in (agent.id, e.TOPIC):
-                unheard = True
-        return ""
-
-    def _renew(self, room: Room, agent: Agent, why: str) -> None:
-        tokens = agent.context_tokens
-        session = self.new_id(f"session of {agent.id}", agent.renewals + 1)
-        self._emit(e.SessionRenewed(agent_id=agent.id, session_id=session, reason=why, tokens=tokens))
-        self._do(effects.Renew(agent_id=agent.id))
-        cost = f" (about {tokens:,} tokens are read again)" if tokens else ""
-        self._say(room, "system", f"{agent.name} | {agent.role} begins a fresh session: {why}{cost}")
-
-    def _person(self, message: e.Message) -> Person:
-        agent = self.state.agents.get(message.author)
-        return Person(message.author_name, agent.role if agent else "")
 
     def _update(
         self, room: Room, *, settings: e.Settings | None = None, members: list[str] | None = None,
@@ -404,12 +291,9 @@ class Turns:
             self._release(room, ask, answer, over)
         elif over.status == "repeated":  # interrupted when the supervisor ended: its answer was never given
             self._turn_ended(ask, "interrupted", over.signal, over.ms, over.detail)
-            self._ask_next(room)
+            self._settle(room, at_once=True)
         elif over.status == "exited" and not ask.restarted:
-            self._emit(e.TurnRestarted(
-                agent_id=ask.agent_id, room_id=room.id, turn=ask.turn, ask_id=ask.id, detail=over.detail
-            ))  # fmt: skip
-            self._do(effects.AskAgain(ask_id=ask.id, agent_id=ask.agent_id))
+            self._ask_again(ask, over.detail)
         elif over.status == "exited":
             by = ask.agent_id
             self._complain(room, ask, over.detail)
@@ -418,60 +302,44 @@ class Turns:
         elif over.kind == "context" and over.status == "failed":
             by = ask.agent_id
             self._turn_ended(ask, "failed", over.signal, over.ms, over.detail)
-            self._say(room, "error", "Conversation approaching model context limit")
             self._end(room, "context_limit", by, over.detail)
         else:
             reason: e.PauseReason = "rate_limit" if over.kind == "rate_limit" else "failure"
             self._failed(room, ask, over.detail or over.status, reason, over=over)
 
-    def _failed(
-        self, room: Room, ask: Ask, why: str, reason: e.PauseReason, *, over: inputs.TurnOver | None = None,
-        late: bool = False,
-    ) -> None:  # fmt: skip
-        """D13, D14: pause, with a way on; where nobody can press Retry, try once more and then end."""
-        auto = room.auto
-        assert auto is not None
-        retry_at = over.retry_at if over else None
-        self._complain(room, ask, why)
-        backend, by, attempt = self.state.agents[ask.agent_id].backend, ask.agent_id, auto.attempt
-        if late:
-            self._drop(ask, "failed", why, signal="watchdog")
-        else:
-            self._turn_ended(ask, "failed", over.signal if over else "transcript", over.ms if over else 0, why)
-        if reason == "rate_limit":
-            retry_at = max(retry_at or 0.0, self.now + RETRY_SECONDS) if retry_at else self.now + RATE_LIMIT_SECONDS
-            self._emit(e.RateLimited(backend=backend, room_id=room.id, retry_at=retry_at))
-            self._pause_others(room, backend, retry_at)
-        elif auto.unattended:
-            retry_at = max(retry_at or 0.0, self.now + RETRY_SECONDS)
-        if auto.unattended and attempt >= 1:
-            self._end(room, "error", by, why)
-        else:
-            self._pause(room, reason, retry_at, why)
-
-    def _pause_others(self, limited: Room, backend: str, retry_at: float) -> None:
-        """D14: a limit is the backend's, so every room that uses it waits; each goes on by itself when it is over."""
-        for room in self._autos():
-            uses = any(self.state.agents[i].backend == backend for i in room.agents)
-            if room is not limited and uses and room.auto is not None and room.auto.paused is None:
-                self._emit(e.RateLimited(backend=backend, room_id=room.id, retry_at=retry_at))
-                self._pause(room, "rate_limit", retry_at, f"{backend} is rate limited")
-
-    def _complain(self, room: Room, ask: Ask, why: str) -> None:
-        self._say(room, "error", f"⚠️ {self.state.agents[ask.agent_id].name} Failed to respond: {why}", ask.agent_id)
-
     def _release(self, room: Room, ask: Ask, answer: e.Answer, over: inputs.TurnOver) -> None:
-        """An answer counts when all before it in the wave are in."""
+        """An answer counts when all before it in the wave are in; one with the keyword waits for nobody."""
         auto = room.auto
         assert auto is not None
-        if auto.wave[0] != ask.id:
-            self._emit(e.AnswerHeld(agent_id=ask.agent_id, room_id=room.id, ask_id=ask.id, answer=answer))
+        if auto.wave[0] == ask.id:
+            self._take(room, ask, answer, over.signal, over.ms)
+            self._settle(room)
             return
-        self._take(room, ask, answer, over.signal, over.ms)
-        while room.auto is auto and auto.wave and (held := self.state.asks[auto.wave[0]]).answer is not None:
-            self._take(room, held, held.answer, "transcript", 0)
-        if room.auto is auto and not auto.wave and auto.paused is None:
+        self._emit(e.AnswerHeld(agent_id=ask.agent_id, room_id=room.id, ask_id=ask.id, answer=answer))
+        if answer.ends and self.heeds_keyword(room, auto.turns + auto.wave.index(ask.id) + 1):
+            for before in [*auto.wave[: auto.wave.index(ask.id)]]:
+                if self.state.asks[before].answer is None:
+                    self._drop(self.state.asks[before], "interrupted", "keyword")
+            self._settle(room)
+
+    def _settle(self, room: Room, *, at_once: bool = False) -> None:
+        """Whatever a wave was waiting for is in, or will not come."""
+        auto = room.auto
+        self._take_held(room)
+        if room.auto is None or room.auto is not auto or auto.wave or auto.paused is not None:
+            return
+        if at_once:
+            self._ask_next(room)
+        else:
             self._go_on(room)
+
+    def _take_held(self, room: Room) -> None:
+        auto = room.auto
+        while auto is not None and room.auto is auto and auto.wave:
+            held = self.state.asks[auto.wave[0]]
+            if held.answer is None:
+                return
+            self._take(room, held, held.answer, "transcript", 0)
 
     def _take(self, room: Room, ask: Ask, answer: e.Answer, signal: str, ms: int) -> None:
         agent, auto = self.state.agents[ask.agent_id], room.auto
@@ -491,8 +359,7 @@ class Turns:
             ))  # fmt: skip
             called = self._called(room, answer.text, agent.id)
         elif answer.skips:
-            why = f": {answer.reason}" if answer.reason else ""
-            self._say(room, "system", f"{agent.name} | {agent.role} skipped their turn{why}")
+            self._say_skipped(room, agent, answer.reason)
         self._turn_ended(ask, "skipped" if answer.skips else "answered", signal, ms)
         if called and auto.hops < MOST_HOPS:
             self._update(room, called=[i for i in room.agents if i in called or i in room.mentioned])
@@ -500,14 +367,12 @@ class Turns:
             minimum = room.settings.min_turns
             self._emit(e.KeywordIgnored(roomId=room.id, agentId=agent.id, turn=auto.turns, minTurns=minimum))
         if reason := self._ending(room).met(self._view(room, keyword=answer.ends)):
-            if reason == "context_limit":
-                self._say(room, "error", "Conversation approaching model context limit")
             self._end(room, reason, agent.id)
 
     def _called(self, room: Room, text: str, author: str) -> list[str]:
         """Whom somebody has addressed, of those who take part (D6)."""
-        people = {i: agent.name for i in room.agents if (agent := self.state.agents[i]).participating}
-        return mentions.find(text, people, author)
+        people = {i: self.state.agents[i].name for i in room.agents}
+        return [i for i in mentions.find(text, people, author) if self.state.agents[i].participating]
 
     # -- what ends it ---------------------------------------------------------------------------------------------
 
@@ -528,16 +393,26 @@ class Turns:
         settings = room.settings
         return (
             Keyword(settings.min_turns) | Elapsed(settings.max_duration_ms / 1000) | Messages(settings.max_messages)
-            | AllSkipped() | ContextFull() | Spent(settings.max_tokens, settings.max_cost_usd)
+            | AllSkipped() | ContextFull() | self._spent(room)
         )  # fmt: skip
+
+    def _spent(self, room: Room) -> Ending:
+        return Spent(room.settings.max_tokens, room.settings.max_cost_usd)
+
+    def _context_share(self, room: Room) -> float:
+        """Of the one who has read most; who does not take part does not count."""
+        members = [self.state.agents[agent_id] for agent_id in room.agents]
+        shares = [a.context_tokens / a.context_max for a in members if a.context_max and a.participating]
+        return max(shares, default=0.0)
 
     def _view(self, room: Room, *, keyword: bool = False) -> View:
         auto = room.auto
         assert auto is not None
         members = [self.state.agents[agent_id] for agent_id in room.agents]
         return View(
-            turns=auto.turns, messages=auto.messages, keyword_said=keyword, skips_in_a_row=auto.skips_in_a_row,
+            turns=auto.turns, messages=auto.messages, keyword_said=keyword,
+            skipped=sum(agent.id in auto.skipped for agent in members if agent.participating),
             elapsed=room.settings.max_duration_ms / 1000 - (auto.ends_at - self.now),
-            participants=sum(agent.participating for agent in members), tokens=auto.tokens, cost_usd=auto.cost_usd,
-            context_share=max((a.context_tokens / a.context_max for a in members if a.context_max), default=0.0),
+            participants=sum(agent.participating for agent in members), tokens=room.tokens, cost_usd=room.cost_usd,
+            context_share=self._context_share(room),
         )  # fmt: skip

@@ -14,13 +14,12 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from office_under_test import RULES, Office
+from office_under_test import RULES, Office, stored
 from support import ROOT
 from test_docs import blocks
 
 from supervisor import events as e
 from supervisor.core import inputs, view
-from supervisor.core.apply import clone
 from supervisor.core.core import Core
 from supervisor.core.office import characters
 from supervisor.core.office.patterns import PATTERNS
@@ -174,7 +173,7 @@ def test_a_full_office_lets_nobody_in() -> None:
     room = len(office.core.plan.homes)
     for number in range(room):
         office.tell(inputs.SpawnAgent(agent_config=inputs.AgentConfig(name=f"A{number}", role="x")))
-    before = clone(office.core.state)
+    before = stored(office.core.state)
     with pytest.raises(Refused, match="The office is full") as refused:
         office.tell(inputs.SpawnAgent(agent_config=inputs.AgentConfig(name="Late", role="x")))
     assert refused.value.code == "limit_reached"
@@ -256,9 +255,9 @@ def test_another_plan_places_everybody_anew() -> None:
     """And a restart with the same one moves nobody."""
     office = Office()
     office.begin("Ann", "Ben")
-    same = Core(RULES, clone(office.core.state))
+    same = Core(RULES, stored(office.core.state))
     assert not [x for x in same.decide(inputs.Wake(), office.now).events if isinstance(x, e.OfficeFurnished)]
-    other = Core(msgspec.structs.replace(RULES, plan=TINY), clone(office.core.state))
+    other = Core(msgspec.structs.replace(RULES, plan=TINY), stored(office.core.state))
     decision = other.decide(inputs.Wake(), office.now)
     assert [x.plan for x in decision.events if isinstance(x, e.OfficeFurnished)] == [TINY]
     plan = Plan(TINY)

@@ -28,9 +28,9 @@ from supervisor.core.rooms.endings import (
         (Messages(0), View(messages=10_000), None),
         (Messages(3), View(messages=2), None),
         (Messages(3), View(messages=3), "message_limit"),
-        (AllSkipped(), View(skips_in_a_row=2, participants=3), None),
-        (AllSkipped(), View(skips_in_a_row=3, participants=3), "all_skipped"),
-        (AllSkipped(), View(skips_in_a_row=0, participants=0), None),
+        (AllSkipped(), View(skipped=2, participants=3), None),
+        (AllSkipped(), View(skipped=3, participants=3), "all_skipped"),
+        (AllSkipped(), View(skipped=0, participants=0), None),
         (ContextFull(), View(context_share=0.94), None),
         (ContextFull(), View(context_share=0.95), "context_limit"),
         (Spent(), View(tokens=10**9, cost_usd=10**9), None),
@@ -50,8 +50,8 @@ def test_they_combine() -> None:
     assert either.met(View(messages=3, elapsed=10)) == "message_limit"
     assert either.met(View()) is None
     both = AllSkipped() & Elapsed(60)
-    assert both.met(View(skips_in_a_row=2, elapsed=59)) is None
-    assert both.met(View(skips_in_a_row=2, elapsed=60)) == "timer"
+    assert both.met(View(skipped=2, elapsed=59)) is None
+    assert both.met(View(skipped=2, elapsed=60)) == "timer"
     assert (Keyword() | both).met(View(keyword_said=True)) == "keyword"
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from office_under_test import RULES, Office
+from office_under_test import RULES, Office, stored
 
 from supervisor.core import inputs
-from supervisor.core.apply import clone
 from supervisor.core.core import Core
 from supervisor.core.rooms.turns import MOST_HOPS
 from supervisor.errors import Refused
@@ -151,7 +150,7 @@ def test_settings_have_effect_at_once() -> None:
 def test_settings_that_cannot_be_are_refused(fields: dict[str, Any]) -> None:
     office = Office()
     office.begin("Alice", "Bob")
-    before = clone(office.core.state)
+    before = stored(office.core.state)
     with pytest.raises(Refused):
         office.tell(inputs.UpdateSettings(**fields))
     assert office.core.state == before
@@ -166,7 +165,7 @@ def test_all_of_it_outlives_a_restart() -> None:
     talk(office, "@Dora?")
     office.tell(inputs.Suspend())
     again = Office(RULES)
-    again.core, again.now = Core(RULES, clone(office.core.state)), office.now
+    again.core, again.now = Core(RULES, stored(office.core.state)), office.now
     again.tell(inputs.Wake())
     assert asked(again) == ["Dora"]
     assert talk(again, "yes") == ["Dora"]

@@ -24,16 +24,27 @@ def test_the_instruction_says_all_that_it_must() -> None:
     assert text.count("[CONVERSATION_END]") == 1
 
 
-def test_the_rule_about_skipping_is_there_when_asked_for() -> None:
+def test_the_rule_about_skipping_stands_in_every_instruction() -> None:
     """D5: in the words of the document."""
-    assert SKIP_RULE in instruction(ADA, [BO], "x", "END", may_skip=True)
-    assert "SKIP" not in instruction(ADA, [BO], "x", "END")
+    assert SKIP_RULE in instruction(ADA, [BO], "x", "END")
+
+
+def test_what_is_too_long_for_a_prompt_loses_its_oldest_and_says_so() -> None:
+    words = [(BO, f"{n} " + "x" * 98) for n in range(10)]
+    prompt = said(words, "7f3a", most=350)
+    assert "(7 earlier messages are left out here" in prompt
+    assert "6 xx" not in prompt
+    assert "7 xx" in prompt
+    assert "9 xx" in prompt
+    one = said([(BO, "y" * 1000)], "7f3a", most=350)
+    assert "[… 650 characters are left out]" in one
+    assert "earlier messages" not in one
 
 
 def test_the_fake_cli_understands_it() -> None:
     """What we write and what a persona reads are two halves of one thing."""
     brief = Brief()
-    brief.read(instruction(ADA, [BO, CY], "Is maths discovered?", "[CONVERSATION_END]", may_skip=True))
+    brief.read(instruction(ADA, [BO, CY], "Is maths discovered?", "[CONVERSATION_END]"))
     assert (brief.name, brief.role, brief.topic) == ("Ada", "optimist", "Is maths discovered?")
     assert brief.peers == {"Bo": "sceptic", "Cy": "engineer"}
     assert (brief.keyword, brief.may_skip, brief.may_mention) == ("[CONVERSATION_END]", True, True)
