@@ -10,8 +10,9 @@ import { $, button, element } from "./panels/elements.js";
 import { Inspector } from "./panels/inspector.js";
 import { Members } from "./panels/members.js";
 import { Pending } from "./panels/pending.js";
+import { Search } from "./panels/search.js";
 import * as sound from "./sound.js";
-import { applied, empty, remembered, toast, welcomed } from "./state.js";
+import { AROUND, applied, around, empty, remembered, toast, welcomed } from "./state.js";
 import { markdown, progress, whyEnded, working } from "./words.js";
 
 export let state = empty();
@@ -45,6 +46,11 @@ const chat = new Chat({ source: (message) => dialogs.source(message, request),
 const members = new Members({ ask, remove: (agent) => dialogs.farewell(agent, request) });
 const pending = new Pending({ ask });
 const composer = new Composer({ request, say, connected: () => $("connection").dataset.state === "connected" });
+new Search({ request, open(found) {
+  if (found.room_id && !state.rooms.has(found.room_id)) { say("That room is closed: supervisor history shows it."); return; }
+  show(found.room_id || AROUND);
+  requestAnimationFrame(() => requestAnimationFrame(() => bring(found.message_id, 20)));
+} });
 const inspector = new Inspector({ request, close: () => select(null), remove: (agent) => dialogs.farewell(agent, request) });
 inspector.redraw = () => draw();
 
@@ -102,6 +108,18 @@ function older() {
   }).catch(() => { fetching = false; });
 }
 
+/** Show a message, and fetch older ones until it is there. @param {string} id @param {number} tries */
+async function bring(id, tries) {
+  const here = room();
+  for (; tries && here && here.oldest !== 0 && !here.messages.some((/** @type {any} */ one) => one.id === id); tries--) {
+    const answer = await request({ type: "get_history", room_id: here.room_id, limit: 500, ...(here.oldest && { before: here.oldest }) });
+    remembered(here, answer.messages);
+  }
+  chat.follow = false;
+  draw();
+  requestAnimationFrame(() => requestAnimationFrame(() => chat.mark(id)));
+}
+
 /** @param {any} message */
 function ask(message) { request(message).catch((error) => say(error.message)); }
 
@@ -115,8 +133,20 @@ function show(id) {
 }
 
 function room() {
-  if (!roomId || !state.rooms.has(roomId)) roomId = [...state.rooms.values()].findLast((one) => one.auto)?.room_id ?? [...state.rooms.keys()].pop() ?? null;
+  if (roomId === AROUND) return listening();
+  if (!roomId || !state.rooms.has(roomId)) {
+    const rooms = [...state.rooms.values()];
+    const own = rooms.filter((one) => !Object.keys(one.guests ?? {}).length);  // two who get together are not in the way
+    roomId = (own.findLast((one) => one.auto) ?? own.at(-1) ?? rooms.at(-1))?.room_id ?? null;
+  }
   return roomId ? state.rooms.get(roomId) : null;
+}
+
+/** @type {{talk: any, room: any}} */ let passing = { talk: null, room: null };
+/** What is said outside of rooms, while nothing is. */
+function listening() {
+  if (passing.talk !== state.talk) passing = { talk: state.talk, room: around(state) };
+  return passing.room;
 }
 
 /** The ring of the keyboard goes with whom it is on. */
@@ -151,8 +181,9 @@ function draw() {
 
 function drawRooms() {
   const select = $("rooms");
-  select.hidden = state.rooms.size < 2;
   const rooms = [...state.rooms.values()].map((one) => ({ id: one.room_id, text: `${one.name}${happens(one)}` }));
+  if (state.talk.length) rooms.push({ id: AROUND, text: "Around the office" });
+  select.hidden = rooms.length < 2;
   const wanted = JSON.stringify([rooms, roomId]);
   if (select.dataset.shown === wanted) return;
   select.dataset.shown = wanted;
@@ -202,7 +233,9 @@ function drawTransport(here) {
   if (toggle.textContent !== text) toggle.textContent = text;
   toggle.disabled = !may;
   $("add").disabled = $("room-open").disabled = !may;
-  for (const id of ["settings-open", "rename-open", "anew-open", "close-open"]) $(id).disabled = !may || !here;
+  for (const id of ["settings-open", "rename-open", "anew-open", "close-open"]) $(id).disabled = !may || !here || here.room_id === AROUND;
+  $("life").disabled = !may || !state.options?.life?.idle_seconds;
+  if ($("life").checked !== state.decides) $("life").checked = state.decides;
   $("export-open").disabled = !here?.messages.length;
   $("outcome-open").disabled = !here?.outcome && (!may || Boolean(here?.auto || here?.concluding));
   const waits = here?.auto?.paused === "rate_limit" && here.auto.retryAt;
@@ -302,6 +335,7 @@ function expand(on) {
 }
 
 function begin() {
+  if (roomId === AROUND) roomId = null;
   if (room()?.pending.length) say("There are answers that wait: take or dismiss them first.");
   else dialogs.converse(state, room(), request);
 }
@@ -417,6 +451,7 @@ $("theme").addEventListener("click", () => {
   theme(names[(names.indexOf(document.documentElement.dataset.theme ?? "system") + 1) % names.length]);
 });
 
+$("life").addEventListener("change", () => ask({ type: "set_decision_loop", on: $("life").checked }));
 const small = matchMedia("(max-width: 1240px)");  // all of the office would be too small to see a face
 $("follow").checked = chosen("follow", String(small.matches)) === "true";
 office.onFollow = (/** @type {boolean} */ on) => { $("follow").checked = on; };

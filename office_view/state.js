@@ -3,13 +3,14 @@
 
 const KEPT = 12_000;
 const HISTORY = 12;
+const TALK = 100;
 /** Words older than this, in seconds, are read in the panel and not in a bubble. */
 export const FRESH = 20;
 
 /** @returns {any} an office in which nothing is known yet */
 export function empty() {
   return { seq: 0, scope: "viewer", agents: new Map(), leaving: new Map(), rooms: new Map(), tasks: new Map(), options: null,
-    office: null, time: 0 };
+    office: null, time: 0, talk: [], decides: true };
 }
 
 /** Take a welcome in: a whole picture, or the events that were missed.
@@ -19,7 +20,7 @@ export function welcomed(state, welcome) {
     for (const event of welcome.events) applied(state, event, welcome.time);
     return Object.assign(state, { seq: welcome.seq, scope: welcome.scope, time: welcome.time });
   }
-  const { agents, leaving, rooms, tasks, options, office } = welcome.snapshot;
+  const { agents, leaving, rooms, tasks, options, office, talk, decides } = welcome.snapshot;
   const fresh = empty();
   for (const agent of agents) {
     const said = agent.said ? { ...agent.said, blocks: [], over: false, at: welcome.time } : undefined;
@@ -28,7 +29,7 @@ export function welcomed(state, welcome) {
   for (const agent of leaving) fresh.leaving.set(agent.agent_id, agent);
   for (const room of rooms) fresh.rooms.set(room.room_id, room);
   for (const task of tasks) fresh.tasks.set(task.id, task);
-  return { ...fresh, options, office, seq: welcome.seq, scope: welcome.scope, time: welcome.time };
+  return { ...fresh, options, office, talk: (talk ?? []).map(inPassing), decides: decides ?? true, seq: welcome.seq, scope: welcome.scope, time: welcome.time };
 }
 
 /** Change the state by one frame; an event that was had before changes nothing.
@@ -161,7 +162,7 @@ export function applied(state, event, now = event.at) {
       break;
     case "room_created":
       state.rooms.set(event.room_id, { room_id: event.room_id, name: event.name, agents: [], messages: [], pending: [], due: [], failed: [],
-        auto: null, mode: "manual", settings: { ...state.options?.settings, ...event.settings }, end: null });
+        auto: null, mode: "manual", settings: { ...state.options?.settings, ...event.settings }, end: null, guests: event.guests ?? {} });
       break;
     case "room_closed":
       state.rooms.delete(event.room_id);
@@ -200,12 +201,31 @@ export function applied(state, event, now = event.at) {
         state.agents.get(event.task.agent_id).current_task = own.length ? own[own.length - 1].task_name : null;
       }
       break;
+    case "decision_started":
+      if (agent) agent.deciding = true;
+      break;
+    case "agent_decision":
+      if (agent) {
+        agent.deciding = false;
+        agent.chose = [...(agent.chose ?? []), { action: event.action, target: event.target, detail: event.detail, outcome: event.outcome, at: event.at }].slice(-HISTORY);
+      }
+      break;
+    case "decision_loop":
+      if (agent) agent.decides = event.on;
+      else if (!event.agent_id) state.decides = event.on;
+      break;
+    case "agent_speech":
+      if (agent && event.room_id == null) {
+        agent.last_message = event.content;
+        state.talk = [...state.talk, inPassing({ ...event, name: agent.name })].slice(-TALK);
+        if (now - event.at < FRESH) agent.said = { id: `talk ${event.seq}`, text: event.content, blocks: [], over: true, at: event.at };
+      }
+      break;
     case "agent_session": {
       const home = state.rooms.get(agent?.room_id);
       if (home) home.heard = { ...home.heard, [event.agent_id]: { to: "", differs: [] } };
       break;
     }
-    case "agent_speech":
     case "agent_acknowledged":
     case "answer_held":
     case "keywordIgnored":
@@ -217,6 +237,16 @@ export function applied(state, event, now = event.at) {
       break;
   }
 }
+
+/** What was said outside of rooms, as a message of no room. @param {any} one */
+const inPassing = (one) => ({ id: `talk ${one.at} ${one.agent_id}`, type: "agent", author: one.agent_id, author_name: one.name, content: one.content, at: one.at, passing: true });
+
+/** What is said in passing, as if it were a room. @param {any} state */
+export function around(state) {
+  return { room_id: AROUND, name: "Around the office", agents: [], messages: state.talk, pending: [], due: [], failed: [], auto: null, end: null,
+    settings: {}, topic: "", oldest: 0 };
+}
+export const AROUND = "around";
 
 /** Put older messages before those that are known. @param {any} room @param {any[]} older */
 export function remembered(room, older) {

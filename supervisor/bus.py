@@ -6,11 +6,21 @@ Nobody waits for anybody: publishing never blocks, and who falls out of the ring
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import trio
 
-from supervisor.events import AnyEvent, TextDelta, encoder
+from supervisor.events import (
+    AgentJoined,
+    AgentLeft,
+    AgentMoved,
+    AgentSpoke,
+    AnyEvent,
+    TaskUpdated,
+    TextDelta,
+    encoder,
+    subject,
+)
 from supervisor.events import Status as StatusFrame
 
 if TYPE_CHECKING:
@@ -19,6 +29,8 @@ if TYPE_CHECKING:
     Filter = Callable[["Frame"], bool]
 
 CAPACITY = 4096
+BROADCASTS = (AgentSpoke, AgentMoved, AgentJoined, AgentLeft, TaskUpdated)
+"""What every agent is told of the others (C8)."""
 
 
 class Frame(NamedTuple):
@@ -58,12 +70,63 @@ class Subscription:
         return frames
 
 
+class Mailbox:
+    """What is delivered to one subscriber, by the types it wants; the oldest is let go when nobody fetches it.
+
+    Events of one sender come in the order in which they were published, as all do. Leaving the block unsubscribes.
+    """
+
+    def __init__(self, bus: Bus, types: tuple[type, ...], wanted: Callable[[AnyEvent], bool] | None) -> None:
+        self._bus, self._types, self._wanted = bus, types, wanted
+        self._events: deque[AnyEvent] = deque(maxlen=CAPACITY)
+        self._news = trio.Event()
+        self.missed = 0
+        """How many were let go."""
+
+    def __enter__(self) -> Mailbox:
+        for kind in self._types:
+            self._bus.boxes.setdefault(kind, []).append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for kind in self._types:
+            self._bus.boxes[kind].remove(self)
+
+    def put(self, event: AnyEvent) -> None:
+        if self._wanted is not None and not self._wanted(event):
+            return
+        self.missed += len(self._events) == CAPACITY
+        self._events.append(event)
+        self._news.set()
+
+    async def receive(self) -> list[AnyEvent]:
+        """Wait for at least one."""
+        while not self._events:
+            self._news = trio.Event()
+            await self._news.wait()
+        events = [*self._events]
+        self._events.clear()
+        return events
+
+
+def about(*, sender: str | None = None, recipient: str | None = None) -> Callable[[Any], bool]:
+    """A filter by who says or does it, and to whom; `None` means anybody."""
+
+    def wanted(event: Any) -> bool:
+        by = subject(event)[1]
+        to = getattr(event, "recipients", None)
+        return (sender is None or by == sender) and (recipient is None or to is None or recipient in to)
+
+    return wanted
+
+
 class Bus:
-    """The ring."""
+    """The ring, and the mailboxes."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self.frames: deque[Frame] = deque(maxlen=capacity)
         self.end = 0
+        self.boxes: dict[type, list[Mailbox]] = {}
         self._news = trio.Event()
 
     @property
@@ -74,10 +137,15 @@ class Bus:
     def subscribe(self, wanted: Filter | None = None) -> Subscription:
         return Subscription(self, wanted)
 
+    def mailbox(self, types: tuple[type, ...], wanted: Callable[[Any], bool] | None = None) -> Mailbox:
+        return Mailbox(self, types, wanted)
+
     def publish(self, events: Iterable[AnyEvent | TextDelta | StatusFrame]) -> None:
         for event in events:
             self.frames.append(Frame(getattr(event, "seq", None), encoder.encode(event).decode(), event))
             self.end += 1
+            for box in self.boxes.get(type(event), ()):
+                box.put(event)  # type: ignore[arg-type]  # nobody subscribes to what is transient
         self.wake()
 
     def wake(self) -> None:

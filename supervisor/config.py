@@ -111,6 +111,21 @@ class RoomEntry(Entry, frozen=True, kw_only=True):
     """Settings of this room, as in `[settings]`."""
 
 
+class LifeEntry(Entry, frozen=True, kw_only=True):
+    """`[life]`: what agents do when nobody asks anything of them."""
+
+    on: bool = True
+    """Whether agents decide by themselves what to do; those that cost something only where they are switched on."""
+    idle_seconds: float = 5.0
+    """How long somebody is idle before it decides; who only waits is asked less and less often."""
+    per_hour: int = 120
+    """How many decisions an agent may make in an hour."""
+    tokens_per_hour: int = 300_000
+    """How many tokens an agent's decisions may use in an hour, where they cost anything; 0 means no limit."""
+    hearing_distance: int = 5
+    """How many tiles words carry outside of rooms."""
+
+
 class Office(Entry, frozen=True, kw_only=True):
     """The whole file."""
 
@@ -126,6 +141,10 @@ class Office(Entry, frozen=True, kw_only=True):
     """Kinds of conversations."""
     settings: Settings = Settings()
     """How rooms converse, unless they say otherwise."""
+    life: LifeEntry = LifeEntry()
+    """What agents do by themselves."""
+    keep_days: float = 0.0
+    """For how many days what was said in closed rooms is kept; 0 means for ever."""
     most_agents: int = 200
     """How many agents there may be at once."""
     floor_plan: str = ""
@@ -202,6 +221,11 @@ def _check(office: Office, name: str, kinds: tuple[str, ...]) -> None:
             raise ConfigError(f"{name}: backends.{key}.context_size: expected a number of tokens, 0 for unknown.")
     if not 0 <= office.wander_seconds <= 24 * 3600:
         raise ConfigError(f"{name}: wander_seconds: expected a number of seconds up to a day, 0 for never.")
+    life = office.life
+    if not 0 < life.idle_seconds <= 24 * 3600:
+        raise ConfigError(f"{name}: life.idle_seconds: expected a number of seconds up to a day.")
+    if min(life.per_hour, life.tokens_per_hour, life.hearing_distance, office.keep_days) < 0 or life.per_hour == 0:
+        raise ConfigError(f"{name}: life: expected numbers that are not negative, and a decision an hour at least.")
     if office.default_backend not in backends:
         raise ConfigError(f"{name}: default_backend: expected one of {', '.join(sorted(backends))}.")
     if office.most_agents < 2:

@@ -123,9 +123,16 @@ class AgentAcknowledged(Event, frozen=True, kw_only=True, tag="agent_acknowledge
 
     agent_id: str
     sender: str
+    until: float = 0.0
+    """How long it listens, outside of rooms."""
+    answers: bool = False
+    """It was spoken to, and will think about an answer then."""
+    resumes: bool = False
+    """It was deciding something, and goes back to that then."""
 
 
-MoveReason = Literal["enters", "seat", "answers", "turns", "meets", "wanders", "command", "leaves"]
+MoveReason = Literal["enters", "seat", "answers", "turns", "meets", "wanders", "decides", "command", "leaves"]
+ActionName = Literal["wait", "move", "speak", "collaborate"]
 
 
 class AgentMoved(Event, frozen=True, kw_only=True, tag="agent_moved"):
@@ -160,9 +167,12 @@ class AgentSpoke(Event, frozen=True, kw_only=True, tag="agent_speech"):
     """What an agent said to others when its turn was done."""
 
     agent_id: str
+    name: str = ""
     content: str
     recipients: list[str]
     room_id: str | None = None
+    until: float = 0.0
+    """How long it speaks, outside of rooms."""
 
 
 class ToolUsed(Event, frozen=True, kw_only=True, tag="agent_tool"):
@@ -182,6 +192,36 @@ class UsageReported(Event, frozen=True, kw_only=True, tag="agent_usage"):
     context_tokens: int
     context_max: int
     cost_usd: float
+
+
+class DecisionStarted(Event, frozen=True, kw_only=True, tag="decision_started"):
+    """An agent has a moment of its own and is asked what to do with it (C6)."""
+
+    agent_id: str
+    ask_id: str
+    heard_from: str = ""
+    """Whose words it has just heard, where that is why."""
+
+
+class AgentDecided(Event, frozen=True, kw_only=True, tag="agent_decision"):
+    """What it chose; where it was interrupted, or what it said was no action, it waits."""
+
+    agent_id: str
+    ask_id: str
+    action: ActionName
+    target: str = ""
+    content: str = ""
+    detail: str = ""
+    outcome: TurnOutcome = "answered"
+    understood: bool = True
+    """Whether what it answered was an action that could be carried out."""
+
+
+class DecisionLoopSet(Event, frozen=True, kw_only=True, tag="decision_loop"):
+    """Somebody decides by itself from now on, or no longer; without an agent, everybody."""
+
+    on: bool
+    agent_id: str | None = None
 
 
 class TurnStarted(Event, frozen=True, kw_only=True, tag="turn_started"):
@@ -330,10 +370,19 @@ class SessionRenewed(Event, frozen=True, kw_only=True, tag="agent_session"):
     tokens: int
 
 
+class Home(msgspec.Struct, frozen=True):
+    """Somebody's place in a room."""
+
+    room_id: str
+    place: int
+
+
 class RoomCreated(Event, frozen=True, kw_only=True, tag="room_created"):
     room_id: str
     name: str
     settings: Settings
+    guests: dict[str, Home | None] = {}
+    """Agents who open it for themselves, each with where they come from."""
 
 
 class RoomRenamed(Event, frozen=True, kw_only=True, tag="room_renamed"):
@@ -378,7 +427,8 @@ class TaskUpdated(Event, frozen=True, kw_only=True, tag="task_updated"):
 
 
 AnyEvent = (
-    AgentJoined | AgentLeft | AgentStateChanged | ParticipationChanged | AgentAcknowledged | AgentMoved
+    DecisionStarted | AgentDecided | DecisionLoopSet
+    | AgentJoined | AgentLeft | AgentStateChanged | ParticipationChanged | AgentAcknowledged | AgentMoved
     | OfficeFurnished | AgentMessage | AgentSpoke | ToolUsed | UsageReported | TurnStarted | TurnRestarted
     | TurnEnded | AnswerHeld | AutoModeStarted | AutoModePaused | AutoModeResumed | KeywordIgnored | AutoModeEnded
     | MessageAdded | MessageUpdated | PendingAdded | PendingResolved | ConversationBegun | RoomOutcome | SessionRenewed

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 import psutil
@@ -15,11 +17,16 @@ from office_under_test import RULES, Office
 from support import FakeCli, driven, launch, new_ask_id, toml_file
 
 from supervisor import events as e
+from supervisor.bus import BROADCASTS
+from supervisor.config import LifeEntry
+from supervisor.config import Office as Configured
 from supervisor.core import inputs
 from supervisor.core.office.default import TEXT as DEFAULT_PLAN
 from supervisor.core.office.plan import Plan
 from supervisor.driving.backends.claude_lines import ClaudeTranscript
 from supervisor.driving.transcript import Transcript
+from supervisor.runtime import AgentRuntime
+from supervisor.store.folder import StateFolder
 
 TURNS = 300
 
@@ -124,6 +131,79 @@ def deciding() -> tuple[float, float]:
     return times[0], times[1]
 
 
+class Figures(NamedTuple):
+    """A hundred agents that all decide."""
+
+    decisions: int
+    seconds: float
+    cpu: float
+    growth: float
+    p50: float
+    p99: float
+
+
+async def living(folder: Path, count: int = 100, wanted: int = 2000) -> Figures:
+    """Everybody decides again and again; every broadcast goes to a hundred subscribers beside the agents' own."""
+    state = StateFolder(folder / "state")
+    answers = ('{"action": "speak", "text": "Good morning."}', *['{"action": "move", "to": "desk"}'] * 3)
+    turns = "".join(f"[[turn]]\nsay = '''{answer}'''\n" for answer in answers)
+    scenario = toml_file(folder / "life.toml", f'after = "repeat"\n{turns}')
+    office = Configured(life=LifeEntry(idle_seconds=1.0, per_hour=100_000, hearing_distance=1), wander_seconds=0)
+    delays = [0] * 2000  # how many took so many tenths of a millisecond: what is measured may not grow
+    sent: dict[int, float] = {}
+
+    with state.locked():
+        runtime = AgentRuntime(state, office, arguments={"fake": ("--scenario", str(scenario))}, grace=1)
+        publish = runtime.bus.publish
+
+        def stamped(events: Any) -> None:
+            now = time.perf_counter()
+            for event in events:
+                if isinstance(event, BROADCASTS):
+                    sent[event.seq] = now
+                    if len(sent) > 2000:
+                        del sent[next(iter(sent))]
+            publish(events)
+
+        runtime.bus.publish = stamped  # type: ignore[method-assign]  # to see when it left
+
+        async def listen() -> None:
+            with runtime.bus.mailbox(BROADCASTS) as mailbox:
+                while True:
+                    for event in await mailbox.receive():
+                        took = time.perf_counter() - sent[event.seq]
+                        delays[min(len(delays) - 1, int(took * 1e4))] += 1
+
+        async with trio.open_nursery() as nursery:
+            await nursery.start(runtime.run)
+            plan = Plan(DEFAULT_PLAN)  # everybody is at their place from the beginning
+            places = [plan.position(home.tile) for home in plan.homes]
+            people = tuple(inputs.AgentConfig(name=f"P{n}", role="r", initial_position=places[n]) for n in range(count))
+            await runtime.begin(inputs.StartRoom(name="R", settings=e.Settings(), agents=people))
+            for _ in range(count):
+                nursery.start_soon(listen)
+            decided = runtime.bus.mailbox((e.AgentDecided,))
+            done = 0
+            with decided:
+                while done < 1000:  # everybody is up, and what is bounded is full
+                    done += len(await decided.receive())
+                delays[:] = [0] * len(delays)
+                process = psutil.Process()
+                used, memory, begun = process.cpu_times(), process.memory_info().rss, time.perf_counter()
+                done = 0
+                while done < wanted:
+                    done += len(await decided.receive())
+            seconds = time.perf_counter() - begun
+            now = process.cpu_times()
+            growth = (process.memory_info().rss - memory) / done
+            await runtime.stop()
+            nursery.cancel_scope.cancel()
+    ranked = [*itertools.accumulate(delays)]
+    p50, p99 = (next(n for n, count in enumerate(ranked) if count >= ranked[-1] * share) / 1e4 for share in (0.5, 0.99))
+    cpu = (now.user + now.system - used.user - used.system) / seconds
+    return Figures(done, seconds, cpu, growth, p50, p99)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         home = Path(name)
@@ -137,11 +217,15 @@ def main() -> None:
         whole, torn = decoding()
         large, usual = finding_ways()
         crowded, empty = deciding()
+        (home / "d").mkdir()
+        life = trio.run(living, home / "d")
     print(f"fake CLI: up in {start * 1e3:.0f} ms, {start / floor:.1f} × a bare interpreter; {memory / 1e6:.1f} MB")
     print(f"a turn over bare pipes {pipes * 1e3:.2f} ms; driven {turn * 1e3:.2f} ms, {turn / pipes:.2f} ×")
     print(f"the driver's own CPU {cpu * 1e3:.2f} ms a turn; p99 of a driven turn {sorted(times)[-3] * 1e3:.1f} ms")
     print(f"a way over 64×64 tiles {large * 1e3:.2f} ms, {large / usual:.0f} × the way to the nearest desk")
     print(f"a core step, 100 agents and 10,000 messages {crowded * 1e3:.2f} ms, {crowded / empty:.1f} × two and none")
+    print(f"100 agents, {life.decisions} decisions in {life.seconds:.0f} s: bus p50 {life.p50 * 1e3:.1f} ms, p99 "
+          f"{life.p99 * 1e3:.1f} ms, {life.growth / 1e3:.2f} kB a decision, {life.cpu:.2f} of a core")  # fmt: skip
     print(f"transcripts: {whole:.0f} MB/s; with every third line torn {torn:.0f} MB/s, {whole / torn:.1f} × slower")
 
 

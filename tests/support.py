@@ -318,7 +318,8 @@ def server(folder: Path, *arguments: str, **environment: str) -> Iterator[Starte
     """`supervisor start` as a process of its own, stopped cleanly afterwards."""
     state = folder / "state"
     port = () if "--port" in arguments else ("--port", "0")
-    command = [*SUPERVISOR, "start", "--state-dir", str(state), "--no-open", *port, *arguments]
+    life = () if {"--life", "--no-life"} & {*arguments} else ("--no-life",)
+    command = [*SUPERVISOR, "start", "--state-dir", str(state), "--no-open", *port, *life, *arguments]
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env={**os.environ, **environment})
     assert process.stdout

@@ -118,6 +118,7 @@ def test_the_reference_page_knows_every_key() -> None:
     sections = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
     for title, kind in (("The file", config.Office), ("`[backends.NAME]`", config.BackendEntry),
                         ("`[[agents]]`", config.AgentEntry), ("`[[rooms]]`", config.RoomEntry),
+                        ("`[templates.NAME]`", config.TemplateEntry), ("`[life]`", config.LifeEntry),
                         ("`[settings]`", Settings)):  # fmt: skip
         named = re.findall(r"^\| `(\w+)` \|", sections[title], re.MULTILINE)
         assert named == [field.name for field in msgspec.structs.fields(kind)], title

@@ -83,6 +83,15 @@ def test_the_example_of_the_client_runs(tmp_path: Path) -> None:
     assert done.stdout.startswith("agent_001 ")
 
 
+def test_the_example_of_a_life_of_their_own_runs(tmp_path: Path) -> None:
+    (code,) = blocks(ROOT / "docs" / "life.md", "python")
+    with server(tmp_path, "--seed", "7", "--life", FAKE_CLI_SPEED="0", FAKE_CLI_THINK="0") as started:
+        code += f"\n\ntrio.run(main, {started.ws_url!r}, {started.token!r})"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert re.match(r"agent_00\d (wait|move|speak|collaborate) ", done.stdout)
+
+
 def test_every_reason_of_an_end_is_explained() -> None:
     page = (ROOT / "docs" / "operating.md").read_text()
     for reason in get_args(events.EndReason):

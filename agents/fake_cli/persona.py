@@ -37,7 +37,7 @@ class Persona:
         board = self._fold(heard)
         chance = random.Random(f"{self._seed}|{self.brief.name}|{len(board.turns)}|{len(self._past)}")  # noqa: S311
         if heard.request == "decision":
-            return decisions.decide(prompt, self.brief, chance, [said for _, said in self._past])
+            return decisions.decide(prompt, self.brief, chance, [said for _, said in self._past], heard.said)
         speaker = Speaker(self.brief, board, heard, chance)
         return speaker.summary() if heard.request == "summary" else speaker.speak()
 

@@ -59,6 +59,20 @@ export class Place {
     /** @type {Stamp[]} */ this.walls = [];
   }
 
+  /** Where slips of paper lie: on the desks of those who have something to do. @param {{seat: number}[]} agents
+   * @returns {{x: number, y: number, foot: number}[]} */
+  notes(agents) {
+    const found = [];
+    for (const { seat } of agents) {
+      const home = this.plan.seats?.[seat];
+      if (!home) continue;
+      const y = home.y + ({ up: -1, down: 1 }[home.facing] ?? 0);
+      const right = this.sign(home.x + 1, y) === "D" && this.sign(home.x + 1, home.y) !== "c";
+      if (this.sign(home.x, y) === "D") found.push({ x: home.x * TILE + (right ? 14 : -5), y: y * TILE - 2, foot: (y + 1) * TILE + 0.2 });
+    }
+    return found;
+  }
+
   /** @param {number} x @param {number} y */
   sign(x, y) { return this.plan.rows[y]?.[x] ?? " "; }
 

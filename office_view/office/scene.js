@@ -23,8 +23,9 @@ const ACCENT = "#ffd27a";
 const PLATES_FOR_ALL = 12;
 const ROLES_FOR_ALL = 6;
 const LARGEST_GROUND = 3000;
-/** The longest tail of a bubble, in CSS pixels: it points, and need not touch. */
+/** The longest tail of a bubble, in CSS pixels; and the longest that covers nobody's words. */
 const TAIL = 110;
+const SHORT_TAIL = 16;
 const CODE = ["#5cc4b4", "#b4f2e1", "#ffe69a", "#9cc0ea", "#f29578"];
 
 /** @type {Map<string, Picture>} */
@@ -49,6 +50,7 @@ export class Scene {
     /** @type {Map<string, Utterance>} */ this.words = new Map();
     /** @type {Hit[]} */ this.hits = [];
     /** @type {Actor[]} */ this.actors = [];
+    /** @type {{x: number, y: number, foot: number}[]} */ this.notes = [];
     this.topic = "";
     /** @type {{place: Place, dark: number, picture: Picture} | null} */ this.lit = null;
     /** @type {string | null} */ this.hovered = null;
@@ -77,12 +79,13 @@ export class Scene {
   prepare(state, now) {
     if (!this.place) return "";
     this.actors = actors(state, this.place.plan, now, this.calm);
+    this.notes = this.place.notes([...state.agents.values()].filter((agent) => agent.current_task));
     this.catNow = this.calm ? this.cat?.at(0) : this.cat?.at(now);
     const parts = this.actors.map((a) => `${a.id}${a.left.toFixed(2)},${a.top.toFixed(2)}${a.facing}${a.pose.legs}${a.pose.arms}${a.pose.eyes}${a.pose.mouth}${a.pose.lift}${a.state}${a.tool}${a.failed}${a.asleep}${a.thinking && !this.calm ? Math.floor(now * 3) : ""}`);
     const cat = this.catNow ? `${this.catNow.x.toFixed(1)},${this.catNow.y.toFixed(1)}${this.catNow.does}` : "";
     const lit = this.calm ? 0 : this.actors.some((a) => a.pose.arms.startsWith("type") || a.working) ? Math.floor(now * 4) : 0;
     const said = [...this.words].map(([id, u]) => `${id}${u.page}${u.text.length}`).join();
-    return `${parts.join("|")}#${cat}#${lit}#${said}#${this.hovered}${this.selected}#${Math.floor(this.hour() * 60)}#${this.topic}`;
+    return `${parts.join("|")}#${cat}#${lit}#${said}#${this.hovered}${this.selected}#${Math.floor(this.hour() * 60)}#${this.topic}#${this.notes.map((note) => note.x + note.y).join()}`;
   }
 
   get moving() {
@@ -135,6 +138,7 @@ export class Scene {
       all.push({ foot: stamp.foot, draw: () => context.drawImage(stamp.picture, stamp.x, stamp.y) });
     }
     for (const glass of place.glasses) all.push({ foot: glass.foot, draw: () => this.drawScreen(context, glass, now) });
+    for (const note of this.notes) all.push({ foot: note.foot + 0.1, draw: () => drawNote(context, note.x, note.y) });
     for (const actor of this.actors) all.push({ foot: actor.sort, draw: () => this.drawPerson(context, actor) });
     if (this.catNow) all.push({ foot: (this.catNow.y + 1) * TILE - 2, draw: () => this.drawCat(context, now) });
     all.sort((a, b) => a.foot - b.foot);
@@ -375,7 +379,7 @@ export class Scene {
     const placed = arrange(wanted, view, SMALL, [...heads, ...marks]);
     for (const spot of placed.reverse()) {
       const one = /** @type {(typeof wanted)[0]} */ (wanted.find((w) => w.id === spot.id));
-      tail(context, spot, one.head, ratio);
+      tail(context, spot, one.head, ratio, placed);
       stamp(spot.small ? bubble(["…"], "", "small", ratio, SMALL) : bubble(one.lines, one.count, "speech", ratio, spot), spot.left - 1, spot.top - 1);
       this.hits.push({ left: spot.left, top: spot.top, width: spot.width, height: spot.height, agent: one.id, message: one.said.messageId || `live ${one.said.id}` });
     }
@@ -393,15 +397,24 @@ function crosses(a, b) {
   return a.left < b.left + b.width + 2 && b.left < a.left + a.width + 2 && a.top < b.top + b.height && b.top < a.top + a.height;
 }
 
+/** A slip of paper with something to do. @param {CanvasRenderingContext2D} context @param {number} x @param {number} y */
+function drawNote(context, x, y) {
+  for (const [dx, dy, width, height, colour] of /** @type {[number, number, number, number, string][]} */ ([
+    [0, 0, 7, 7, "#8a6a1f"], [1, 1, 5, 5, "#f7dd6b"], [1, 1, 5, 1, "#fff0a8"], [2, 3, 3, 1, "#8a6a1f"], [2, 5, 2, 1, "#8a6a1f"]])) {
+    context.fillStyle = colour;
+    context.fillRect(x + dx, y + dy, width, height);
+  }
+}
+
 /** @param {{x: number, y: number}} head @param {{width: number, height: number}} view @param {number} [margin] */
 function outside(head, view, margin = 8) {
   return head.x < -margin || head.x > view.width + margin || head.y < -margin || head.y > view.height + margin;
 }
 
-/** From a bubble to the head it belongs to. @param {CanvasRenderingContext2D} context
- * @param {{left: number, top: number, width: number, height: number}} box @param {{x: number, y: number}} head
- * @param {number} ratio */
-function tail(context, box, head, ratio) {
+/** From a bubble to the head it belongs to; where another bubble is in between, it only points there.
+ * @param {CanvasRenderingContext2D} context @param {{left: number, top: number, width: number, height: number}} box
+ * @param {{x: number, y: number}} head @param {number} ratio @param {{left: number, top: number, width: number, height: number}[]} all */
+function tail(context, box, head, ratio, all) {
   const bottom = box.top + box.height - 3;
   const above = bottom <= head.y + 6;
   const below = box.top > head.y + 20;
@@ -412,7 +425,10 @@ function tail(context, box, head, ratio) {
     : { x: side < 0 ? box.left + 2 : box.left + box.width - 3, y: Math.max(box.top + 14, Math.min(bottom - 12, head.y)) };
   const goal = below ? { x: head.x, y: head.y + 30 } : { x: head.x - (above ? 0 : side * 8), y: Math.max(head.y - 1, above ? bottom + 5 : head.y) };
   const length = Math.hypot(goal.x - root.x, goal.y - root.y);
-  const reach = Math.min(1, TAIL / length);
+  const inside = (/** @type {number} */ share) => all.some((other) => other !== box && crosses(other,
+    { left: root.x + (goal.x - root.x) * share - 4, top: root.y + (goal.y - root.y) * share - 4, width: 8, height: 8 }));
+  const covered = [0.2, 0.35, 0.5, 0.65, 0.8, 0.95].some(inside);
+  const reach = Math.min(1, (covered ? SHORT_TAIL : TAIL) / length);
   const tip = { x: root.x + (goal.x - root.x) * reach, y: root.y + (goal.y - root.y) * reach };
   context.save();
   context.scale(ratio, ratio);

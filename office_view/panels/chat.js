@@ -1,7 +1,7 @@
 // @ts-check
 /** The conversation as it runs. */
 
-import { unheard } from "../state.js";
+import { AROUND, unheard } from "../state.js";
 import { $, avatar, button, element, words } from "./elements.js";
 
 export class Chat {
@@ -39,7 +39,7 @@ export class Chat {
       this.follow = true;
       list.replaceChildren();
     }
-    const topic = topicOf(room) || (room?.agents.length ? room.name : "No conversation yet");
+    const topic = topicOf(room) || (room?.agents.length || room?.room_id === AROUND ? room.name : "No conversation yet");
     if ($("topic").textContent !== topic) $("topic").textContent = $("topic").title = topic;
     const view = this.whose(state, room);
     const word = JSON.stringify([room?.messages.length, view, state.scope, room?.heard?.[view], room?.failed, room?.auto?.paused]);
@@ -128,7 +128,7 @@ export class Chat {
     if (!spoken) return made;
     const who = element("div", "who");
     if (message.type === "agent") who.append(avatar(message.author_name));
-    if (!message.live) {
+    if (!message.live && !message.passing) {
       const tick = Object.assign(document.createElement("input"), { type: "checkbox", className: "tick", checked: message.active !== false });
       tick.ariaLabel = `This message by ${message.author_name} counts`;
       tick.addEventListener("change", () => this.use.toggle(message, tick.checked));

@@ -46,6 +46,7 @@ export class Composer {
   reason(state, room) {
     if (state.scope !== "operator") return "This link may only watch";
     if (!this.use.connected()) return "There is no connection";
+    if (room?.room_id === "around") return "Choose a room to speak in";
     if (!room?.agents.length) return "Nobody is here: add an agent, or start a conversation";
     if (room.auto && !room.settings.barge_in) return `Auto mode is ${room.auto.paused ? "paused" : "running"}: stop it to write`;
     if (!room.agents.some((/** @type {string} */ id) => state.agents.get(id)?.participating !== false)) return "Everybody is paused: click a label";

@@ -58,17 +58,22 @@ export class Inspector {
       ["Up", clock((now - agent.spawned_at) * 1000)],
       ["Process", seen?.pid ? String(seen.pid) : "…"],
     ];
-    const word = JSON.stringify([agent.agent_id, facts.map(([what]) => what), agent.last_message, agent.states, agent.context_tokens, state.scope]);
+    const tasks = [...state.tasks.values()].filter((task) => task.agent_id === agent.agent_id);
+    const lively = Boolean(state.options?.life?.idle_seconds);
+    const word = JSON.stringify([agent.agent_id, facts.map(([what]) => what), agent.last_message, agent.states, agent.context_tokens, state.scope, tasks,
+      agent.decides, agent.chose]);
     if (word !== this.drawn) {
       this.drawn = word;
-      this.build(panel, agent, facts, state.scope === "operator");
+      this.build(panel, agent, facts, state.scope === "operator", tasks, lively);
     }
     const values = panel.querySelectorAll("dd");
     facts.forEach(([, value], at) => { if (values[at].textContent !== value) values[at].textContent = value; });
   }
 
-  /** @param {HTMLElement} panel @param {any} agent @param {string[][]} facts @param {boolean} may */
-  build(panel, agent, facts, may) {
+  /** @param {HTMLElement} panel @param {any} agent @param {string[][]} facts @param {boolean} may @param {any[]} tasks
+   * @param {boolean} lively whether agents here decide anything at all */
+  build(panel, agent, facts, may, tasks, lively) {
+    const draft = /** @type {HTMLInputElement | null} */ (panel.querySelector(".new-task"))?.value ?? "";
     const focused = panel.contains(document.activeElement) ? document.activeElement?.className : null;
     const scrolled = panel.scrollTop;
     const head = element("header");
@@ -81,7 +86,8 @@ export class Inspector {
     head.append(avatar(agent.name), names, close);
     const list = element("dl");
     for (const [what, value] of facts) list.append(element("dt", "", what), element("dd", "", value));
-    panel.replaceChildren(head, list, ...this.context(agent), element("h3", "", "Last message"), lastWords(agent), ...this.history(agent));
+    panel.replaceChildren(head, list, ...this.tasks(agent, tasks, may, draft), ...this.context(agent), element("h3", "", "Last message"), lastWords(agent),
+      ...(lively ? this.life(agent, may) : []), ...this.history(agent));
     if (may) panel.append(button("Remove …", () => this.use.remove(agent), "remove"));
     panel.scrollTop = scrolled;
     if (focused) /** @type {HTMLElement | null} */ (panel.querySelector(`.${focused}`))?.focus();
@@ -95,6 +101,50 @@ export class Inspector {
     Object.assign(meter, { min: 0, max: 1, low: 0.8, high: 0.95, optimum: 0, value: share });
     meter.ariaLabel = "Context used";
     return [element("h3", "", `Context: ${Math.round(share * 100)} % of ${number(agent.context_max)} tokens`), meter];
+  }
+
+  /** @param {any} agent @param {any[]} tasks @param {boolean} may @param {string} draft */
+  tasks(agent, tasks, may, draft) {
+    if (!may && !tasks.length) return [];
+    const list = element("ul", "tasks");
+    for (const task of tasks) {
+      const row = element("li");
+      row.append(element("span", "", task.task_name));
+      if (may) {
+        const done = button("Done", () => { this.use.request({ type: "complete_task", task_id: task.id }).catch(() => {}); });
+        done.ariaLabel = `Done: ${task.task_name}`;
+        row.append(done);
+      }
+      list.append(row);
+    }
+    if (!may) return [element("h3", "", "Tasks"), list];
+    const form = element("form");
+    const name = Object.assign(document.createElement("input"), { className: "new-task", maxLength: 500, placeholder: "A new task", value: draft });
+    name.ariaLabel = `A new task for ${agent.name}`;
+    const add = Object.assign(document.createElement("button"), { textContent: "Give" });
+    form.append(name, add);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (!name.value.trim()) return;
+      this.use.request({ type: "assign_task", agent_id: agent.agent_id, task_name: name.value.trim() }).then(() => { name.value = ""; }).catch(() => {});
+    });
+    return [element("h3", "", "Tasks"), ...(tasks.length ? [list] : []), form];
+  }
+
+  /** What it does by itself, and whether it may. @param {any} agent @param {boolean} may */
+  life(agent, may) {
+    const label = element("label", "check");
+    const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: Boolean(agent.decides), disabled: !may });
+    box.addEventListener("change", () => { this.use.request({ type: "set_decision_loop", agent_id: agent.agent_id, on: box.checked }).catch(() => {}); });
+    label.append(box, element("span", "", "Decides by itself what to do"));
+    const list = element("ul", "states");
+    for (const one of [...(agent.chose ?? [])].reverse().slice(0, 6)) {
+      const row = element("li");
+      const what = `${one.action}${one.target ? ` ${one.target}` : ""}${one.detail ? `: ${one.detail}` : ""}`;
+      row.append(element("span", "", what), element("span", "", new Date(one.at * 1000).toLocaleTimeString()));
+      list.append(row);
+    }
+    return [element("h3", "", "Of its own accord"), label, list];
   }
 
   /** @param {any} agent */

@@ -14,9 +14,10 @@ from supervisor.errors import ConfigError, SupervisorError
 from .control import agents, status, stop
 from .doctor import doctor
 from .planning import plan
-from .said import export, history, rooms
+from .said import backup, export, history, rooms
 from .start import start
 from .talk import talk
+from .tasks import task
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -45,7 +46,9 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "supervisor", "_SUPERVISOR_COMPLETE").source())
 
 
-for command in (start, talk, rooms, history, export, agents, status, stop, doctor, plan, completion):
+for command in (
+    start, talk, rooms, history, export, backup, agents, task, status, stop, doctor, plan, completion,
+):  # fmt: skip
     cli.add_command(command)
 
 

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from supervisor.client import connect
 from supervisor.core import view
+from supervisor.core.core import Core, Rules
 from supervisor.errors import ServerError
 from supervisor.runtime import leftovers
 from supervisor.store import store
@@ -52,7 +53,8 @@ def agents(state_dir: str | None) -> None:
         people = run(snapshot, note)["snapshot"]["agents"]
     else:
         state = store.load(store.read_only(place.database).conn)
-        people = [view.agent(state, agent, time.time()) for agent in state.agents.values()]
+        core = Core(Rules(office_id="", backends={}, default_backend=""), state)
+        people = [view.agent(core, agent, time.time()) for agent in state.agents.values()]
     table = Table("agent", "name", "role", "backend", "state", "room", "tokens", "task", box=None)
     for one in people:
         tokens = f"{one['input_tokens'] + one['output_tokens']:,}"

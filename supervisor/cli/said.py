@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
@@ -69,19 +69,49 @@ def queue_of(state: State, room: Room) -> str:
 @click.command()
 @click.argument("room", default="last")
 @click.option("--limit", default=1000, type=click.IntRange(1), help="The last so many messages.")
+@click.option(
+    "--search", "words", metavar="WORDS", help="Find these words in all rooms, and in what was said in passing."
+)
 @state_dir
-def history(room: str, limit: int, state_dir: str | None) -> None:
-    """Show what was said in ROOM: its id, its name, or `last`.
+def history(room: str, limit: int, words: str | None, state_dir: str | None) -> None:
+    """Show what was said in ROOM: its id, its name, or `last`; or find it by its words.
 
     \b
-    Example:
+    Examples:
       supervisor history room_001 --limit 20
+      supervisor history --search "true price"
     """
     db = store.read_only(folder(state_dir).database)
+    if words is not None:
+        show_found(store.search(db, words, limit=limit))
+        return
     for row in store.history(db, exporting.find_room(db, room), limit=limit):
         at = datetime.fromtimestamp(row["at"]).strftime("%H:%M:%S")
         who = "" if row["type"] in ("system", "error") else f"{row['author_name']}: "
         click.echo(printable(f"{at}  {who}{row['content']}"))
+
+
+def show_found(rows: list[dict[str, Any]]) -> None:
+    for row in reversed(rows):
+        at = datetime.fromtimestamp(row["at"]).strftime("%Y-%m-%d %H:%M")
+        where = f"{row['room'] or row['room_id']}" if row["room_id"] else "in passing"
+        click.echo(printable(f"{at}  {where}  {row['author_name']}: {row['content']}"))
+    if not rows:
+        click.echo("Nothing was found.")
+
+
+@click.command()
+@click.argument("target", type=click.Path(path_type=Path, dir_okay=False))
+@state_dir
+def backup(target: Path, state_dir: str | None) -> None:
+    """Write a whole copy of the database to TARGET, also while a server runs.
+
+    \b
+    Example:
+      supervisor backup office-2026-11-18.db
+    """
+    store.back_up(folder(state_dir).database, target)
+    click.echo(f"{target} is a whole copy: as office.db in a state folder it can be started from.")
 
 
 @click.command()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
+import logging.handlers
 import os
 import secrets
 import sys
@@ -27,13 +30,14 @@ from .options import conversation, folder, milliseconds, office, printable, stat
 from .running import Signals, run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from supervisor.config import AgentEntry, Office, TemplatePerson
     from supervisor.store.folder import StateFolder
 
 PORT = 8787
+LOG_BYTES = 1 << 20
 SPEED, THINK = 70.0, 0.8
 """How fast the fake CLI talks where people watch, and how long it thinks."""
 
@@ -44,6 +48,7 @@ SPEED, THINK = 70.0, 0.8
 @click.option("--auto", is_flag=True, help="Begin a conversation at once.")
 @click.option("--topic", default=None, help="What to talk about; drawn if left out.")
 @click.option("--open/--no-open", "opens", default=None, help="Open the page.  [default: where there is a browser]")
+@click.option("--life/--no-life", default=None, help="Whether agents decide by themselves what to do when nobody asks.")
 @click.option(
     "--resume/--fresh", "resumes", default=True, help="Go on where it was, or close the rooms and start anew."
 )
@@ -55,6 +60,7 @@ def start(
     auto: bool,
     topic: str | None,
     opens: bool | None,
+    life: bool | None,
     resumes: bool,
     config_file: Path | None,
     keyword: str | None,
@@ -75,6 +81,8 @@ def start(
     found = options.with_settings(office(config_file), **flags)
     if backend is not None:
         found = with_backend(found, backend)
+    if life is not None:
+        found = msgspec.structs.replace(found, life=msgspec.structs.replace(found.life, on=life))
     seed = secrets.token_hex(4) if seed is None else seed
     serving = Serving(folder(state_dir), found, port, seed, {k: v for k, v in flags.items() if v is not None})
     status = run(serving.run, auto, topic, opens, not resumes)
@@ -108,7 +116,7 @@ class Serving:
         self.runtime = AgentRuntime(place, found, arguments=options.fake_arguments(seed, SPEED, THINK))
 
     async def run(self, auto: bool, topic: str | None, opens: bool | None, fresh: bool) -> int:
-        with self.place.locked():
+        with self.place.locked(), logged(self.place.path / "supervisor.log"):
             tokens = self.place.tokens(os.environ.get("SUPERVISOR_TOKEN", ""))
             server = Server(self.runtime, tokens)
             listeners = await server.listen(self.port)
@@ -178,6 +186,22 @@ class Serving:
         page.chmod(0o600)
         page.write_text(f'<!doctype html><meta charset="utf-8"><script>location.replace("{address}")</script>')
         webbrowser.open(page.as_uri())
+
+
+@contextlib.contextmanager
+def logged(path: Path) -> Iterator[None]:
+    """What was blocked or went wrong, in a small file that only we can read."""
+    path.touch(mode=0o600)
+    handler = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log = logging.getLogger("supervisor")
+    log.setLevel(logging.INFO)
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        handler.close()
 
 
 def has_browser() -> bool:

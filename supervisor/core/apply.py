@@ -8,6 +8,7 @@ import msgspec
 
 from supervisor import events as e
 
+from .life.remembering import Lived, remember
 from .office import characters
 from .office.plan import plan_of
 from .state import KEPT_MESSAGES, KEPT_STATES, Agent, Ask, Auto, Hearing, Room, State
@@ -18,6 +19,8 @@ def apply(state: State, event: e.AnyEvent) -> None:
     if event.seq != state.seq + 1:
         raise ValueError(f"event {event.seq} cannot follow {state.seq}")
     state.seq, state.at = event.seq, event.at
+    if isinstance(event, Lived):
+        remember(state, event)
     match event:
         case e.AgentJoined():
             _joined(state, event)
@@ -69,7 +72,10 @@ def apply(state: State, event: e.AnyEvent) -> None:
             _renewed(state, event)
         case e.RoomCreated():
             state.room_count += 1
-            state.rooms[event.room_id] = Room(id=event.room_id, name=event.name, settings=event.settings)
+            guests = dict(event.guests)
+            state.rooms[event.room_id] = Room(
+                id=event.room_id, name=event.name, settings=event.settings, guests=guests
+            )  # fmt: skip
         case e.RoomRenamed():
             state.rooms[event.room_id].name = event.name
         case e.RoomClosed():

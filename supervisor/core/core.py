@@ -21,6 +21,8 @@ from supervisor.errors import Refused
 
 from . import agents, effects, inputs
 from .apply import apply, clone
+from .life import deciding
+from .life.deciding import Deciding
 from .office.default import TEXT as DEFAULT_PLAN
 from .office.moves import Moves
 from .office.patterns import PATTERNS
@@ -61,6 +63,8 @@ class BackendFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     model: str = ""
     context_max: int = 200_000
+    free: bool = False
+    """It costs nothing, so its agents may have a life of their own unasked."""
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +80,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     templates: dict[str, TemplateEntry] = msgspec.field(default_factory=lambda: TEMPLATES)
     plan: str = DEFAULT_PLAN
     """The map of the office, checked already."""
+    life: deciding.Rules = deciding.Rules()
+    """What agents do by themselves."""
     wander_seconds: float = 0.0
     """About how often somebody stretches their legs; 0 means never."""
     most_agents: int = 200
@@ -90,7 +96,7 @@ class Decision(NamedTuple):
     agent_id: str | None = None
 
 
-class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Moves):
+class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Deciding, Moves):
     """Agents, tasks, rooms and the office, in one order."""
 
     def __init__(self, rules: Rules, state: State | None = None) -> None:
@@ -126,6 +132,8 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Moves):
                 self._made = self._spawn(given.agent_config, room)
             case inputs.TerminateAgent():
                 self._remove(self._agent(given.agent_id), "terminated")
+            case inputs.SetDecisionLoop():
+                self._set_decision_loop(given.agent_id, given.on)
             case inputs.MoveAgent():
                 self._move(self._agent(given.agent_id), given.position)
             case inputs.AssignTask():
@@ -197,6 +205,12 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Moves):
             case inputs.Written() | inputs.SpeechBegan() | inputs.Said() | inputs.TurnOver():
                 if given.ask_id in self.state.asks:
                     self._heard_of(self.state.asks[given.ask_id], given)
+                elif isinstance(given, inputs.Written | inputs.TurnOver):
+                    for agent in [*self.state.agents.values()]:
+                        if agent.decision is not None and agent.decision.ask_id == given.ask_id:
+                            self._decision_heard_of(agent, given)
+            case inputs.Heard() if given.agent_id in self.state.agents:
+                self._hears(self.state.agents[given.agent_id], given.spoke)
             case inputs.Due():
                 self._due()
             case inputs.Suspend():
@@ -204,6 +218,8 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Moves):
                     self._pause(room, "suspended", None, "")
                 for ask in self._manual_asks():
                     self._drop(ask, "interrupted", "suspended")
+                for agent in self.state.agents.values():
+                    self._free_up(agent, "suspended")
             case inputs.Wake():
                 self._wake(given)
             case _:
@@ -319,6 +335,7 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Moves):
         room = self.state.rooms.get(agent.room_id or "")
         if agent.ask_id is not None:
             self._drop(self.state.asks[agent.ask_id], "interrupted" if stop else "failed", reason, interrupt=False)
+        self._free_up(agent, reason)
         if agent.state != "idle":
             self._enter(agent, "idle")
         if walks:
@@ -367,11 +384,12 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Moves):
 
     # -- rooms ----------------------------------------------------------------------------------------------------
 
-    def _open_room(self, name: str, settings: e.Settings) -> Room:
+    def _open_room(self, name: str, settings: e.Settings, guests: dict[str, e.Home | None] | None = None) -> Room:
         if len(self.state.rooms) >= self.rules.most_rooms:
             raise Refused("limit_reached", f"There are {len(self.state.rooms)} rooms: close one first.")
         room_id = f"room_{self.state.room_count + 1:03d}"
-        self._emit(e.RoomCreated(room_id=room_id, name=room_name(name, settings) or "Office", settings=settings))
+        shown = room_name(name, settings) or "Office"
+        self._emit(e.RoomCreated(room_id=room_id, name=shown, settings=settings, guests=guests or {}))
         return self.state.rooms[room_id]
 
     def _furnished_room(self, name: str, template: str) -> Room:
@@ -400,6 +418,8 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Moves):
     def _close(self, room: Room, *, walks: bool = True) -> None:
         if room.auto is not None:
             self._end(room, "user", e.PERSON)
+        if room.id not in self.state.rooms:  # its people have gone back
+            return
         for agent_id in list(room.agents):
             self._remove(self.state.agents[agent_id], "the room was closed", walks=walks)
         self._emit(e.RoomClosed(room_id=room.id))
@@ -436,8 +456,7 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Moves):
             self._furnish()
         for agent in self.state.agents.values():
             self._do(effects.Spawn(agent_id=agent.id))
-            if agent.ask_id is None and agent.state != "idle":
-                self._enter(agent, "idle")
+            self._free_up(agent, "the supervisor was gone")
         for room in self._autos():
             self._wake_room(room, given.answered, away)
         for ask in self._manual_asks():

@@ -31,6 +31,8 @@ class Ask(Effect, frozen=True, kw_only=True):
     ask_id: str
     agent_id: str
     prompt: str
+    quiet: bool = False
+    """Its answer is for us: it is not shown as it comes."""
 
 
 class AskAgain(Effect, frozen=True, kw_only=True):

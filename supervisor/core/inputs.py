@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from supervisor.events import Position, Settings, Source
+from supervisor.events import AgentSpoke, Position, Settings, Source
 from supervisor.records import FailureKind
 
 Id = Annotated[str, msgspec.Meta(max_length=200)]
@@ -121,6 +121,13 @@ class MoveAgent(Command, frozen=True, kw_only=True, tag="move_agent"):
     position: Position
 
 
+class SetDecisionLoop(Command, frozen=True, kw_only=True, tag="set_decision_loop"):
+    """Without an agent: for everybody."""
+
+    on: bool
+    agent_id: str | None = None
+
+
 class AssignTask(Command, frozen=True, kw_only=True, tag="assign_task"):
     agent_id: str
     task_name: str
@@ -169,6 +176,14 @@ class GetHistory(Command, frozen=True, kw_only=True, tag="get_history"):
     limit: Number = 100
 
 
+class Search(Command, frozen=True, kw_only=True, tag="search"):
+    """Everything that was ever said, by words."""
+
+    query: Annotated[str, msgspec.Meta(max_length=500)]
+    room_id: str | None = None
+    limit: Number = 50
+
+
 class GetTranscriptLine(Command, frozen=True, kw_only=True, tag="get_transcript_line"):
     """The line of its author's transcript that a message was taken from."""
 
@@ -178,11 +193,11 @@ class GetTranscriptLine(Command, frozen=True, kw_only=True, tag="get_transcript_
 Decided = (
     SpawnAgent | TerminateAgent | StartAutoMode | StopAutoMode | ResumeAutoMode | RetryTurn | CancelRateLimitWait
     | UserMessage | ResolvePending | SetMessageActive | SetMode | RequestOutcome | SetParticipation | SetOrder
-    | UpdateSettings | MoveAgent | AssignTask | CompleteTask | CreateRoom | RenameRoom | NewConversation | JoinRoom
-    | LeaveRoom | CloseRoom
+    | UpdateSettings | MoveAgent | SetDecisionLoop | AssignTask | CompleteTask | CreateRoom | RenameRoom
+    | NewConversation | JoinRoom | LeaveRoom | CloseRoom
 )  # fmt: skip
 """Commands that the core decides about."""
-Asked = GetAgentState | GetHistory | GetTranscriptLine
+Asked = GetAgentState | GetHistory | GetTranscriptLine | Search
 """Questions that change nothing."""
 AnyCommand = Decided | Asked
 
@@ -249,6 +264,13 @@ class TurnOver(Fact, frozen=True, kw_only=True):
     source: Source | None = None
 
 
+class Heard(Fact, frozen=True, kw_only=True):
+    """Words reached an agent over the bus."""
+
+    agent_id: str
+    spoke: AgentSpoke
+
+
 class AgentGone(Fact, frozen=True, kw_only=True):
     """An agent's CLI cannot be brought up, or not again."""
 
@@ -284,7 +306,7 @@ class StartRoom(Fact, frozen=True, kw_only=True):
 
 
 AnyFact = (
-    Written | SpeechBegan | Said | ToolSeen | UsageSeen | CostSeen | TurnOver | AgentGone | Due | Suspend | Wake
+    Written | SpeechBegan | Said | ToolSeen | UsageSeen | CostSeen | TurnOver | Heard | AgentGone | Due | Suspend | Wake
     | StartRoom
 )  # fmt: skip
 AnyInput = Decided | AnyFact

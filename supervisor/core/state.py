@@ -9,6 +9,7 @@ from supervisor.events import (
     Answer,
     AutoModeEnded,
     Facing,
+    Home,
     Message,
     MoveReason,
     PauseReason,
@@ -19,8 +20,39 @@ from supervisor.events import (
 )  # fmt: skip
 
 KEPT_STATES = 12
+KEPT_TALK = 50
+KEPT_NEWS = 40
+KEPT_OVERHEARD = 5
 KEPT_MESSAGES = 10_000
 """How many messages of a room count for prompts and can be changed; the database has all of them."""
+
+
+class Talk(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that was said outside of rooms."""
+
+    at: float
+    agent_id: str
+    name: str
+    role: str
+    content: str
+    recipients: list[str]
+
+
+class News(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that somebody may have noticed."""
+
+    seq: int
+    agent_id: str
+    text: str
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """An agent is asked what it wants to do."""
+
+    ask_id: str
+    since: float
+    tokens: int
+    """What it had used before."""
 
 
 class Agent(msgspec.Struct, kw_only=True):
@@ -63,6 +95,29 @@ class Agent(msgspec.Struct, kw_only=True):
     states: list[tuple[AgentState, float]] = []
     """Its last states, each with its time."""
     renewals: int = 0
+    decides: bool | None = None
+    """Whether it decides by itself what to do; where nobody has said, its backend says it."""
+    decision: Decision | None = None
+    """What it is thinking about by itself."""
+    decided_at: float = 0.0
+    decisions: list[float] = []
+    """When it began to decide, within the last hour."""
+    spent: list[tuple[float, int]] = []
+    """What its decisions have used, within the last hour: when, and how many tokens."""
+    waits: int = 0
+    """How often in a row it has decided to wait."""
+    replies: int = 0
+    """How often in a row it has decided because of something it heard."""
+    looked_up: int = 0
+    """The number of the last event before it last looked at the situation."""
+    busy_until: float = 0.0
+    """Until when it speaks, or listens, by itself."""
+    heard_from: str = ""
+    """Whose words it is listening to, if it will answer them."""
+    resumes: bool = False
+    """It was deciding when it began to listen."""
+    overheard: list[Talk] = []
+    """What it said and heard last, outside of rooms."""
 
 
 class Ask(msgspec.Struct, kw_only=True):
@@ -158,6 +213,8 @@ class Room(msgspec.Struct, kw_only=True):
     topic: str = ""
     outcome: Message | None = None
     """What the last conversation came to."""
+    guests: dict[str, Home | None] = {}
+    """Those who came by themselves, each with where they came from; they go back when it is over."""
     heard: dict[str, Hearing] = {}
     """What each agent has been told."""
     auto: Auto | None = None
@@ -173,6 +230,13 @@ class State(msgspec.Struct, kw_only=True):
     seq: int = 0
     at: float = 0.0
     """When the last thing happened."""
+    talk: list[Talk] = []
+    """What was said lately outside of rooms."""
+    news: list[News] = []
+    """What happened lately, for those who look up."""
+    decision_count: int = 0
+    decides: bool = True
+    """Whether anybody decides by itself."""
     limits: dict[str, float] = {}
     """Until when backends are rate limited."""
     plan: str = ""

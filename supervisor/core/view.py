@@ -21,8 +21,10 @@ SHOWN_MESSAGES = 200
 def snapshot(core: Core, now: float) -> dict[str, Any]:
     state, rules = core.state, core.rules
     return {
-        "agents": [agent(state, one, now) for one in state.agents.values()],
-        "leaving": [agent(state, one, now) for one in state.leaving if walks(one, now)],
+        "agents": [agent(core, one, now) for one in state.agents.values()],
+        "leaving": [agent(core, one, now) for one in state.leaving if walks(one, now)],
+        "talk": msgspec.to_builtins(state.talk),
+        "decides": state.decides,
         "office": core.plan.view(),
         "tasks": [msgspec.to_builtins(task) for task in state.tasks.values()],
         "rooms": [room(state, one) for one in state.rooms.values()],
@@ -33,12 +35,13 @@ def snapshot(core: Core, now: float) -> dict[str, Any]:
             "templates": [{"name": name, "says": one.says} for name, one in rules.templates.items()],
             "limits": {"agents": rules.most_agents, "rooms": rules.most_rooms},
             "settings": full(rules.settings),
+            "life": msgspec.to_builtins(rules.life),
         },
     }
 
 
-def agent(state: State, one: Agent, now: float) -> dict[str, Any]:
-    task = state.tasks.get(one.task_id or 0)
+def agent(core: Core, one: Agent, now: float) -> dict[str, Any]:
+    task = core.state.tasks.get(one.task_id or 0)
     return {
         "agent_id": one.id, "name": one.name, "role": one.role, "cli_backend": one.backend, "model": one.model,
         "state": one.state, "position": msgspec.to_builtins(tile_at(one, now)), "seat": one.seat,
@@ -49,6 +52,7 @@ def agent(state: State, one: Agent, now: float) -> dict[str, Any]:
         "thinking": one.state == "thinking", "input_tokens": one.input_tokens, "output_tokens": one.output_tokens,
         "context_tokens": one.context_tokens, "context_max": one.context_max, "cost_usd": one.cost_usd,
         "last_message": one.last_message, "spawned_at": one.spawned_at,
+        "decides": core.decides(one), "deciding": one.decision is not None,
         "tool": one.tool, "failed": one.failed, "states": [{"state": s, "at": at} for s, at in one.states],
     }  # fmt: skip
 
@@ -65,7 +69,7 @@ def room(state: State, one: Room) -> dict[str, Any]:
         "mentioned": one.mentioned, "due": one.due, "failed": one.failed, "topic": one.topic,
         "concluding": one.concluding, "tokens": one.tokens, "cost_usd": one.cost_usd,
         "heard": {agent_id: heard(one, hearing) for agent_id, hearing in one.heard.items()},
-        "outcome": msgspec.to_builtins(one.outcome),
+        "outcome": msgspec.to_builtins(one.outcome), "guests": msgspec.to_builtins(one.guests),
         "end": msgspec.to_builtins(one.end), "messages": msgspec.to_builtins(one.messages[-SHOWN_MESSAGES:]),
         "auto": {
             "topic": auto.topic, "startedAt": auto.started_at, "endsAt": auto.ends_at, "turns": auto.turns,

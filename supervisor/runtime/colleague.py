@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Literal, Protocol
 import trio
 
 from supervisor import records as r
+from supervisor.bus import BROADCASTS
 from supervisor.core import inputs
 from supervisor.core.rooms import speech
 from supervisor.driving.agent import DrivenAgent, Limits
 from supervisor.errors import AgentError, AgentStopped
-from supervisor.events import Source, Status, TextDelta
+from supervisor.events import AgentSpoke, Source, Status, TextDelta
 
 if TYPE_CHECKING:
+    from supervisor.bus import Bus, Mailbox
     from supervisor.driving.backends.base import Backend, Launch
     from supervisor.driving.tail import Bookmark
     from supervisor.driving.turn import Outcome
@@ -34,6 +36,8 @@ MEANS: dict[Outcomes, Literal["answered", "failed", "interrupted", "exited", "re
 class Listener(Protocol):
     """Whoever is told what an agent does: the runtime."""
 
+    bus: Bus
+
     def tell(self, given: inputs.AnyFact) -> None: ...
     def show(self, frame: TextDelta | Status) -> None: ...
     def progress(self, ask_id: str, status: str) -> None: ...
@@ -46,8 +50,9 @@ class Listener(Protocol):
 class Ask:
     """A prompt for this agent, and what was said in answer to it so far."""
 
-    def __init__(self, ask_id: str, prompt: str, keyword: str) -> None:
-        self.id, self.prompt = ask_id, prompt
+    def __init__(self, ask_id: str, prompt: str, keyword: str, *, quiet: bool = False) -> None:
+        """`quiet`: nothing of the answer is shown as it comes."""
+        self.id, self.prompt, self.quiet = ask_id, prompt, quiet
         self.gate = speech.Gate(keyword)
         self.blocks = speech.Blocks(keyword)
         self.shown = False
@@ -75,6 +80,8 @@ class Colleague:
         self._tools: dict[str, str] = {}
         self._cost = 0.0
         self._resets_at: float | None = None
+        self.heard = 0
+        """How many broadcasts of others have reached it."""
 
     # -- what the core wants of it --------------------------------------------------------------------------------
 
@@ -114,21 +121,37 @@ class Colleague:
         if self._stopping:
             return
         try:
-            async with trio.open_nursery() as self._nursery:
-                try:
-                    await self._nursery.start(self._drive)
-                    while not self._stopping:
-                        if self._asks:
-                            await self._put(self._asks.popleft())
-                        else:
-                            await self._news.wait()
-                except AgentStopped:
-                    pass
-                except AgentError as error:
-                    self._listener.tell(inputs.AgentGone(agent_id=self.id, reason=str(error)))
+            with self._listener.bus.mailbox(BROADCASTS) as mailbox:
+                await self._work(mailbox)
         finally:
             self._gone.set()
             self._listener.ended(self.id)
+
+    async def _work(self, mailbox: Mailbox) -> None:
+        async with trio.open_nursery() as self._nursery:
+            try:
+                self._nursery.start_soon(self._listen, mailbox)
+                await self._nursery.start(self._drive)
+                while not self._stopping:
+                    if self._asks:
+                        await self._put(self._asks.popleft())
+                    else:
+                        await self._news.wait()
+            except AgentStopped:
+                pass
+            except AgentError as error:
+                self._listener.tell(inputs.AgentGone(agent_id=self.id, reason=str(error)))
+            self._nursery.cancel_scope.cancel()
+
+    async def _listen(self, mailbox: Mailbox) -> None:
+        """What others do and say, over the bus (C8); only words that are meant for it matter."""
+        while True:
+            for event in await mailbox.receive():
+                if getattr(event, "agent_id", "") == self.id:
+                    continue
+                self.heard += 1
+                if isinstance(event, AgentSpoke) and event.room_id is None and self.id in event.recipients:
+                    self._listener.tell(inputs.Heard(agent_id=self.id, spoke=event))
 
     async def _drive(self, *, task_status: trio.TaskStatus[None]) -> None:
         await self.driven.run(task_status=task_status)
@@ -201,6 +224,8 @@ class Colleague:
                 pass
 
     def _stream(self, ask: Ask, piece: str) -> None:
+        if ask.quiet:
+            return
         if text := ask.gate.feed(piece):
             if not ask.shown:
                 ask.shown = True
@@ -208,7 +233,7 @@ class Colleague:
             self._listener.show(TextDelta(agent_id=self.id, text=text, ask_id=ask.id))
 
     def _say(self, ask: Ask, blocks: list[tuple[str, Source]]) -> None:
-        for text, source in blocks:
+        for text, source in [] if ask.quiet else blocks:
             self._listener.tell(inputs.Said(ask_id=ask.id, text=text, source=source))
 
     def _tool(self, tool_id: str, status: str, summary: str) -> None:
@@ -224,7 +249,13 @@ class Colleague:
 
     def _cut_short_after(self, ask: Ask) -> None:
         """The keyword ends it at once: a turn that goes on with tools is not waited for."""
-        if ask.blocks.ended and not ask.cut and self._nursery is not None and self._listener.heeds_keyword(ask.id):
+        if (
+            ask.blocks.ended
+            and not ask.cut
+            and not ask.quiet
+            and self._nursery is not None
+            and self._listener.heeds_keyword(ask.id)
+        ):
             ask.cut = True
             self._nursery.start_soon(self._cut_short, ask)
 

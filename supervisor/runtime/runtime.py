@@ -9,6 +9,7 @@ await runtime.stop()
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 import secrets
 import shutil
@@ -25,19 +26,21 @@ from supervisor import events as e
 from supervisor.bus import Bus
 from supervisor.core import effects, inputs, view
 from supervisor.core.core import BackendFacts, Core, Rules
+from supervisor.core.life.deciding import Rules as LifeRules
 from supervisor.core.office.default import TEXT as DEFAULT_PLAN
 from supervisor.core.office.plan import Plan, plan_of
 from supervisor.core.rooms.templates import TEMPLATES
 from supervisor.driving.backends import BACKENDS
 from supervisor.driving.backends.base import Launch
 from supervisor.driving.tail import Bookmark
-from supervisor.driving.tree import Sweeper
 from supervisor.driving.watcher import Watcher
 from supervisor.errors import ConfigError, Refused
 from supervisor.store.store import Batch, Process, Prompt, Store
 
 from . import leftovers
+from .answers import error, message
 from .colleague import Ask, Colleague
+from .questions import LONGEST_LINE, Questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,12 +50,11 @@ if TYPE_CHECKING:
     from supervisor.driving.agent import Limits
     from supervisor.store.folder import StateFolder
 
+LOG = logging.getLogger("supervisor")
 GRACE_SECONDS = 10.0
 """How long a CLI that outlived us may take to finish its turn."""
 COMMIT_RETRY_SECONDS = 0.5
 REMEMBERED_REQUESTS = 10_000
-LONGEST_LINE = 200_000
-"""How much of a transcript line is shown."""
 INTRODUCTION = (
     "You are {name}, in the role of {role}. You work in an office with other agents and talk to them. Each "
     "conversation begins with an instruction; answer in plain text."
@@ -113,7 +115,7 @@ class AgentRuntime:
         self._requests: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._over = trio.Event()
         self._writer = trio.CapacityLimiter(1)
-        self._sweeper = Sweeper()
+        self._questions = Questions(self)
         self.trouble = ""
         """Why nothing can be written to the database at the moment."""
 
@@ -137,6 +139,8 @@ class AgentRuntime:
                     self.core.asleep = frozenset(self.core.state.rooms)
                 else:
                     await self._wake(fresh)
+                if self.office.keep_days and not alone:
+                    self._nursery.start_soon(self._forget)
                 self.started_at = self._clock.now()
                 task_status.started()
                 await self._loop()
@@ -144,6 +148,17 @@ class AgentRuntime:
         finally:
             self._over.set()
             self._store.close()
+
+    async def _forget(self) -> None:
+        """Once a day, what is older than it is to be kept."""
+        while True:
+            before = self._clock.now() - self.office.keep_days * 86_400
+            try:
+                gone = await trio.to_thread.run_sync(self._store.forget, before, limiter=self._writer)
+                LOG.info("%d old messages were let go", gone)
+            except sqlite3.Error as failed:
+                LOG.error("old messages could not be let go: %s", failed)
+            await trio.sleep(86_400)
 
     @property
     def _owner(self) -> str:
@@ -162,7 +177,14 @@ class AgentRuntime:
         entries = {name: office.backend(name) for name in names}
         return Rules(
             office_id=self._store.office_id,
-            backends={n: BackendFacts(model=b.model, context_max=b.context_size) for n, b in entries.items()},
+            backends={
+                n: BackendFacts(model=b.model, context_max=b.context_size, free=BACKENDS[b.kind or n].free)
+                for n, b in entries.items()
+            },
+            life=LifeRules() if alone or not office.life.on else LifeRules(
+                idle_seconds=office.life.idle_seconds, per_hour=office.life.per_hour,
+                tokens_per_hour=office.life.tokens_per_hour, hearing_distance=office.life.hearing_distance,
+            ),
             default_backend=office.default_backend, settings=office.settings, most_agents=office.most_agents,
             templates=office.templates or TEMPLATES,
             models={agent.name: agent.model for agent in office.agents if agent.model},
@@ -214,12 +236,8 @@ class AgentRuntime:
 
     async def request(self, command: inputs.AnyCommand, client: str) -> str:
         """Carry out a command; returns the one answer to it, as it goes over the wire."""
-        if isinstance(command, inputs.GetAgentState):
-            return await self._agent_state(command)
-        if isinstance(command, inputs.GetHistory):
-            return await self._history(command)
-        if isinstance(command, inputs.GetTranscriptLine):
-            return await self._transcript_line(command)
+        if isinstance(command, inputs.Asked):
+            return await self._questions.answer(command)
         known = self._requests.get((client, command.request_id or ""))
         if known is not None and command.request_id is not None:
             return known
@@ -260,6 +278,18 @@ class AgentRuntime:
 
     def now(self) -> float:
         return self._clock.now()
+
+    @property
+    def store(self) -> Store:
+        return self._store
+
+    @property
+    def writer(self) -> trio.CapacityLimiter:
+        """One at a time with the database."""
+        return self._writer
+
+    def colleague(self, agent_id: str) -> Colleague | None:
+        return self._colleagues.get(agent_id)
 
     def snapshot(self) -> dict[str, Any]:
         """The present, with the words that are being said."""
@@ -335,6 +365,8 @@ class AgentRuntime:
         try:
             decision = self.core.decide(given, now)
         except Refused as refused:
+            if refused.code == "invalid_state":
+                LOG.error("blocked: %s", refused)
             if isinstance(item, Request):
                 item.refused = refused
                 self._answered(item, error(item.request_id, refused.code, str(refused)), batch)
@@ -345,9 +377,11 @@ class AgentRuntime:
                 self._prompts[effect.ask_id] = effect.prompt
                 batch.prompts.append(Prompt(ask_id=effect.ask_id, agent_id=effect.agent_id, prompt=effect.prompt))
         for event in decision.events:
-            if isinstance(event, e.TurnEnded):
+            if isinstance(event, e.TurnEnded | e.AgentDecided):
                 self._prompts.pop(event.ask_id, None)
                 self._live.pop(event.agent_id, None)
+            if isinstance(event, e.AgentDecided) and not event.understood:
+                LOG.warning("%s waits, because its answer was no action: %s", event.agent_id, event.detail)
         if isinstance(item, Request):
             self._answered(item, self._answer(item.request_id, decision.agent_id), batch)
         return decision.effects
@@ -355,7 +389,7 @@ class AgentRuntime:
     def _answer(self, request_id: str | None, made: str | None) -> str:
         if made is None:
             return message("ack", request_id)
-        seen = view.agent(self.core.state, self.core.state.agents[made], self._clock.now())
+        seen = view.agent(self.core, self.core.state.agents[made], self._clock.now())
         return message("agent_spawned", request_id, **seen)
 
     def _answered(self, request: Request, answer: str, batch: Batch) -> None:
@@ -407,7 +441,8 @@ class AgentRuntime:
                     self._nursery.start_soon(self._replace, colleague, made)
             case effects.Ask() | effects.AskAgain():
                 if colleague is not None and effect.ask_id in self._prompts:
-                    colleague.ask(self._new_ask(effect.ask_id, self._prompts[effect.ask_id]))
+                    quiet = isinstance(effect, effects.Ask) and effect.quiet
+                    colleague.ask(self._new_ask(effect.ask_id, self._prompts[effect.ask_id], quiet=quiet))
             case effects.Interrupt():
                 if colleague is not None:
                     colleague.interrupt(effect.ask_id)
@@ -421,10 +456,10 @@ class AgentRuntime:
         await old.stop()
         await new.run()
 
-    def _new_ask(self, ask_id: str, prompt: str) -> Ask:
+    def _new_ask(self, ask_id: str, prompt: str, *, quiet: bool = False) -> Ask:
         ask = self.core.state.asks.get(ask_id)
         room = self.core.state.rooms.get(ask.room_id) if ask else None
-        return Ask(ask_id, prompt, (room.settings if room else self.core.rules.settings).keyword)
+        return Ask(ask_id, prompt, (room.settings if room else self.core.rules.settings).keyword, quiet=quiet)
 
     def _make(self, agent: Agent, tail: tuple[int, bytes] | None) -> Colleague:
         entry = self.office.backend(agent.backend)
@@ -485,70 +520,6 @@ class AgentRuntime:
         ask = self.core.state.asks.get(ask_id)
         room = self.core.state.rooms.get(ask.room_id) if ask else None
         return room is not None and room.auto is not None and self.core.heeds_keyword(room, room.auto.turns + 1)
-
-    # -- questions ------------------------------------------------------------------------------------------------
-
-    async def _agent_state(self, command: inputs.GetAgentState) -> str:
-        agent = self.core.state.agents.get(command.agent_id)
-        if agent is None:
-            return error(command.request_id, "unknown_agent", f"There is no agent {command.agent_id!r}.")
-        colleague = self._colleagues.get(agent.id)
-        pid = colleague.driven.pid if colleague else None
-        figures = await trio.to_thread.run_sync(self._sweeper.sweep, {agent.id: pid} if pid else {})
-        used = figures.get(agent.id)
-        if agent.id not in self.core.state.agents:
-            return error(command.request_id, "unknown_agent", f"{command.agent_id!r} has just left.")
-        now = self._clock.now()
-        return message(
-            "agent_state", command.request_id, **view.agent(self.core.state, agent, now), pid=pid,
-            uptime=round(now - agent.spawned_at, 3), cpu_percent=used.cpu_percent if used else 0.0,
-            memory_bytes=used.memory if used else 0, tokens=agent.input_tokens + agent.output_tokens,
-            context_used=round(agent.context_tokens / agent.context_max, 4) if agent.context_max else None,
-        )  # fmt: skip
-
-    async def _history(self, command: inputs.GetHistory) -> str:
-        rooms = self.core.state.rooms
-        room_id = command.room_id or (next(iter(rooms)) if len(rooms) == 1 else None)
-        if room_id is None:
-            return error(command.request_id, "unknown_room", "Say which room: there is not just one.")
-        limit = max(1, min(command.limit, 1000))
-        read = self._store.history
-        messages = await trio.to_thread.run_sync(read, room_id, command.before, limit, limiter=self._writer)
-        if not messages and room_id not in rooms:
-            return error(command.request_id, "unknown_room", f"There is no room {room_id!r}.")
-        return message("history", command.request_id, room_id=room_id, messages=messages)
-
-    async def _transcript_line(self, command: inputs.GetTranscriptLine) -> str:
-        """What an agent's CLI itself wrote down, for whoever does not believe us."""
-        found = await trio.to_thread.run_sync(self._store.message, command.message_id, limiter=self._writer)
-        colleague = self._colleagues.get(found["author"]) if found else None
-        path = colleague.driven.transcript_path if colleague else None
-        offset = ((found or {}).get("transcript") or {}).get("offset")
-        if path is None or offset is None:
-            why = "There is no transcript line for this message, or its author has left."
-            return error(command.request_id, "invalid_state", why)
-        try:
-            line = await trio.to_thread.run_sync(read_line, path, offset)
-        except OSError as failed:
-            return error(command.request_id, "invalid_state", f"The transcript cannot be read: {failed.strerror}.")
-        fields = {"message_id": command.message_id, "path": path.name, "offset": offset, "line": line}
-        return message("transcript_line", command.request_id, **fields)
-
-
-def read_line(path: Path, offset: int) -> str:
-    with path.open("rb") as file:
-        file.seek(offset)
-        return file.readline(LONGEST_LINE).decode(errors="replace").rstrip("\n")
-
-
-def message(kind: str, request_id: str | None, **fields: Any) -> str:
-    """A direct answer."""
-    head: dict[str, Any] = {"type": kind} if request_id is None else {"type": kind, "request_id": request_id}
-    return e.encoder.encode({**head, **fields}).decode()
-
-
-def error(request_id: str | None, code: str, text: str) -> str:
-    return message("error", request_id, code=code, message=text)
 
 
 def read_plan(office: Office) -> str:

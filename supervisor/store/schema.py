@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 APPLICATION = 0x0FF1CE
 """Says in the file's header whose database it is."""
-VERSION = 1
+VERSION = 2
 """Raised with every migration; a database with a higher one is refused."""
 
 migrations = Migrations("office")
@@ -54,3 +54,16 @@ CREATE TABLE requests (
     client_id TEXT NOT NULL, request_id TEXT NOT NULL, answer TEXT NOT NULL, at REAL NOT NULL,
     PRIMARY KEY (client_id, request_id))
 """
+
+
+@migrations()
+def m002_search(db: Database) -> None:
+    """Everything that was said, to be found by its words."""
+    db.execute(
+        "CREATE VIRTUAL TABLE said USING fts5(content, author_name, author UNINDEXED, room_id UNINDEXED, "
+        "message_id UNINDEXED, at UNINDEXED, tokenize = 'unicode61 remove_diacritics 2')"
+    )
+    db.execute(
+        "INSERT INTO said SELECT content, author_name, author, room_id, id, at FROM messages "
+        "WHERE type IN ('agent', 'user') ORDER BY seq"
+    )

@@ -5,6 +5,7 @@ Blocking; the runtime calls it in a thread, one call at a time.
 
 from __future__ import annotations
 
+import re
 import secrets
 from typing import TYPE_CHECKING, Any
 
@@ -18,15 +19,18 @@ from supervisor.core.state import State
 from supervisor.errors import StoreError
 
 from . import schema
+from .tables import PROJECTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 OLDEST_SQLITE = (3, 51, 3)
 """WAL mode could corrupt data before."""
 MAGIC = b"SQLite format 3\0"
 SNAPSHOT_EVERY = 2000
+KEPT_EVENTS = 20_000
+"""The last events are kept in any case: viewers come back to them."""
 KEPT_REQUESTS = 10_000
 LEDGER_TIMES = {"written": "written_at", "seen": "seen_at"}
 
@@ -124,7 +128,7 @@ class Store:
                      for x in batch.events]  # fmt: skip
             many("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", facts)
             for event in batch.events:
-                if (project := PROJECTIONS.get(type(event))) is not None:
+                for project in PROJECTIONS.get(type(event), ()):
                     statement, values = project(event)
                     many(statement, values)
         if batch.prompts:
@@ -134,7 +138,8 @@ class Store:
             column = LEDGER_TIMES[status]
             many(f"UPDATE prompts SET status = ?, {column} = ? WHERE ask_id = ? AND ended_at IS NULL",  # noqa: S608
                  [(status, batch.at, ask_id)])  # fmt: skip
-        ended = [(event.outcome, event.at, event.ask_id) for event in batch.events if isinstance(event, e.TurnEnded)]
+        over = (event for event in batch.events if isinstance(event, e.TurnEnded | e.AgentDecided))
+        ended = [(event.outcome, event.at, event.ask_id) for event in over]
         many("UPDATE prompts SET status = ?, ended_at = ? WHERE ask_id = ?", ended)
         many("INSERT OR REPLACE INTO tails VALUES (?, ?, ?, ?)", batch.tails)
         many("DELETE FROM processes WHERE agent_id = ?", [(agent,) for agent in batch.ended])
@@ -180,6 +185,33 @@ class Store:
         rows = Database(self._connection).query("SELECT * FROM messages WHERE id = ?", (message_id,))
         return next((_message_row(row) for row in rows), None)
 
+    def search(self, query: str, room_id: str | None = None, limit: int = 50) -> list[dict[str, Any]]:
+        return search(Database(self._connection), query, room_id, limit)
+
+    def forget(self, before: float) -> int:
+        """What was said in rooms that were closed before a time, and the traces of agents up to then; returns how many
+        messages. What the state is made of stays, and so do the last events, for viewers who come back."""
+        execute = self._connection.execute
+        execute("BEGIN IMMEDIATE")
+        try:
+            closed = "(SELECT id FROM rooms WHERE closed_at IS NOT NULL AND closed_at < ?)"
+            latest = execute("SELECT COALESCE((SELECT MAX(seq) FROM snapshots), 0)").fetchone()[0]
+            kept = max(0, min(latest, execute("SELECT COALESCE(MAX(seq), 0) FROM events").fetchone()[0] - KEPT_EVENTS))
+            gone = execute(f"DELETE FROM messages WHERE room_id IN {closed}", (before,)).rowcount  # noqa: S608
+            execute(f"DELETE FROM said WHERE room_id IN {closed} OR (room_id = '' AND at < ?)", (before, before))  # noqa: S608
+            execute(f"DELETE FROM events WHERE seq <= ? AND at < ? AND (room_id IS NULL OR room_id IN {closed})",  # noqa: S608
+                    (kept, before, before))  # fmt: skip
+            for table, column in (("agent_conversations", "timestamp"), ("agent_state_history", "timestamp")):
+                execute(f"DELETE FROM {table} WHERE {column} < ?", (before,))  # noqa: S608
+            execute("DELETE FROM prompts WHERE ended_at < ?", (before,))
+            execute(f"DELETE FROM rooms WHERE id IN {closed}", (before,))  # noqa: S608
+            execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                execute("ROLLBACK")
+            raise
+        return int(gone)
+
     def history(self, room_id: str, before: int | None, limit: int) -> list[dict[str, Any]]:
         """Messages of a room, the newest `limit` of those before a `seq`, oldest first."""
         return history(Database(self._connection), room_id, before, limit)
@@ -191,6 +223,21 @@ def history(db: Database, room_id: str, before: int | None = None, limit: int = 
         (room_id, before if before is not None else 1 << 62, limit),
     )
     return [_message_row(row) for row in rows]
+
+
+def search(db: Database, query: str, room_id: str | None = None, limit: int = 50) -> list[dict[str, Any]]:
+    """What was said with all these words in it, the newest first; the last word may be only begun."""
+    words = re.findall(r"\w+", query)
+    if not words:
+        return []
+    wanted = " ".join(f'"{word}"' for word in words) + "*"
+    rows = db.query(
+        "SELECT content, author_name, author, room_id, message_id, at, rooms.name AS room FROM said "
+        "LEFT JOIN rooms ON rooms.id = said.room_id WHERE said MATCH ? AND (? IS NULL OR room_id = ?) "
+        "ORDER BY at DESC LIMIT ?",
+        (wanted, room_id, room_id, limit),
+    )
+    return list(rows)
 
 
 def _message_row(row: dict[str, Any]) -> dict[str, Any]:
@@ -213,77 +260,6 @@ def load(connection: Any) -> State:
     return state
 
 
-# -- tables that follow from events -------------------------------------------------------------------------------
-
-Projection = tuple[str, list[tuple[Any, ...]]]
-
-
-def _message(event: e.MessageAdded) -> Projection:
-    m = event.message
-    source = e.encoder.encode(m.transcript).decode() if m.transcript else None
-    row = (m.id, event.seq, m.room_id, m.type, m.author, m.author_name, m.content, m.active, m.at, source)
-    return "INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [row]
-
-
-def _toggled(event: e.MessageUpdated) -> Projection:
-    return "UPDATE messages SET active = ? WHERE id = ?", [(event.message.active, event.message.id)]
-
-
-def _spoken(event: e.AgentSpoke) -> Projection:
-    statement = "INSERT INTO agent_conversations (agent_id, timestamp, sender, content, recipient) VALUES (?,?,?,?,?)"
-    return statement, [(event.agent_id, event.at, event.agent_id, event.content, ",".join(event.recipients))]
-
-
-def _prompted(event: e.TurnStarted) -> Projection:
-    """One row for each message that the agent was actually prompted with."""
-    statement = (
-        "INSERT INTO agent_conversations (agent_id, timestamp, sender, content, recipient) "
-        "SELECT ?, ?, author, content, ? FROM messages WHERE id = ?"
-    )
-    return statement, [(event.agent_id, event.at, event.agent_id, message) for message in event.heard]
-
-
-def _state(event: e.AgentStateChanged) -> Projection:
-    statement = "INSERT INTO agent_state_history (agent_id, old_state, new_state, timestamp) VALUES (?, ?, ?, ?)"
-    return statement, [(event.agent_id, event.old_state, event.state, event.at)]
-
-
-def _task(event: e.TaskUpdated) -> Projection:
-    t = event.task
-    row = (t.id, t.agent_id, t.task_name, t.status, t.created_at, t.completed_at)
-    return "INSERT OR REPLACE INTO agent_tasks VALUES (?, ?, ?, ?, ?, ?)", [row]
-
-
-def _begun(event: e.ConversationBegun) -> Projection:
-    return "UPDATE messages SET active = 0 WHERE room_id = ?", [(event.room_id,)]
-
-
-def _renamed(event: e.RoomRenamed) -> Projection:
-    return "UPDATE rooms SET name = ? WHERE id = ?", [(event.name, event.room_id)]
-
-
-def _room(event: e.RoomCreated) -> Projection:
-    return "INSERT INTO rooms VALUES (?, ?, ?, NULL)", [(event.room_id, event.name, event.at)]
-
-
-def _room_closed(event: e.RoomClosed) -> Projection:
-    return "UPDATE rooms SET closed_at = ? WHERE id = ?", [(event.at, event.room_id)]
-
-
-PROJECTIONS: dict[type, Callable[[Any], Projection]] = {
-    e.MessageAdded: _message,
-    e.MessageUpdated: _toggled,
-    e.AgentSpoke: _spoken,
-    e.TurnStarted: _prompted,
-    e.AgentStateChanged: _state,
-    e.TaskUpdated: _task,
-    e.RoomCreated: _room,
-    e.RoomClosed: _room_closed,
-    e.RoomRenamed: _renamed,
-    e.ConversationBegun: _begun,
-}
-
-
 # -- opening ------------------------------------------------------------------------------------------------------
 
 
@@ -292,6 +268,7 @@ def connect(path: Path) -> Any:
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise StoreError(f"SQLite {sqlite3.sqlite_version} can damage data: install the package again (pysqlite3).")
     refuse_strangers(path)
+    refuse_damaged(path)
     try:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
         connection.execute("PRAGMA journal_mode = WAL")
@@ -322,6 +299,42 @@ def refuse_strangers(path: Path) -> None:
             f"{path} was written by a newer version (format {version}, this one knows {schema.VERSION}): "
             "update the supervisor, or choose another folder with --state-dir."
         )
+
+
+def refuse_damaged(path: Path) -> None:
+    """Read all of it once, before anything is written: what is damaged is left as it is for whoever repairs it."""
+    if not path.exists() or not path.stat().st_size:
+        return
+    try:
+        log = path.with_name(f"{path.name}-wal")
+        alone = not log.exists() or not log.stat().st_size  # then even the files beside it are not made
+        how = "mode=ro&immutable=1" if alone else "mode=ro"
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
+        try:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        finally:
+            connection.close()
+    except sqlite3.DatabaseError as error:
+        found = str(error)
+    if found != "ok":
+        raise StoreError(
+            f"{path} is damaged ({' '.join(str(found).split())[:120]}) and was left as it is: put a backup in its "
+            "place, or choose another folder with --state-dir."
+        )
+
+
+def back_up(path: Path, to: Path) -> None:
+    """A whole and consistent copy, also while a server writes; raises StoreError."""
+    if to.exists():
+        raise StoreError(f"{to} is there already: choose another name.")
+    db = read_only(path)
+    try:
+        db.conn.execute("VACUUM INTO ?", (str(to),))
+        to.chmod(0o600)
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"{to} cannot be written: {error}.") from None
+    finally:
+        db.conn.close()
 
 
 def first_bytes(path: Path) -> bytes:

@@ -14,6 +14,7 @@ from fake_cli import dossier
 from fake_cli.demo import KEYWORD, argue, instructions, said
 from fake_cli.persona import Persona
 from fake_cli.reading import Brief, Heard, content_words, fragment, sentences
+from fake_cli.small_talk import TALKS
 
 TOPICS = {
     "monolith": "Should a young product be one program or a set of microservices?",
@@ -210,22 +211,59 @@ def test_a_summary_names_what_was_agreed_what_is_open_and_who_held_what() -> Non
     assert "nothing was signed" not in text
 
 
+SITUATION = (
+    "You are Kim, in the role of tester.\n\nNear you: Bo (sceptic) is idle, at the desk; Ada (optimist) is idle, at "
+    "the desk\nElsewhere: Cy (engineer) is thinking, at the desk\nPlaces: coffee machine, window, desk\n\n"
+    'Answer with one JSON object like {"action": "move", "to": "coffee"}.'
+)
+
+
 def test_a_decision_is_one_json_object() -> None:
-    """C6: an action out of the four, with names that are really there."""
-    prompt = (
-        "Decide what to do. Near you: Bo (sceptic), Ada (optimist).\nYour current task: draft the plan\n"
-        'Answer with one JSON object like {"action": "move", "to": "coffee"}.'
-    )
+    """C6: an action out of the four, with names that are really there, and nobody who is busy."""
     seen = set()
-    for seed in range(40):
-        action = json.loads(Persona(RULES, str(seed)).answer(prompt))
+    for seed in range(60):
+        action = json.loads(Persona(RULES, str(seed)).answer(SITUATION))
         seen.add(action["action"])
         if action["action"] == "speak":
             assert set(action["to"]) <= {"Ada", "Bo"}
             assert action["text"]
         if action["action"] == "collaborate":
             assert action["with"] in ("Ada", "Bo")
+            assert action["on"]
+        if action["action"] == "move":
+            assert action["to"] in ("coffee machine", "window", "desk", "Ada", "Bo")
     assert seen == {"move", "wait", "speak", "collaborate"}
+
+
+def test_small_talk_goes_by_stages_and_ends() -> None:
+    """Who is spoken to answers what it heard; the last word is not answered, and nothing is said twice."""
+    for number, stages in enumerate(TALKS):
+        words = stages[0][0]
+        people = [Persona(RULES, f"{number} a"), Persona(RULES, f"{number} b")]
+        told = []
+        for turn in range(8):
+            prompt = f"{SITUATION}\n\n{said('Bo', 'sceptic', words)}\n\nBo has just said something to you."
+            action = json.loads(people[turn % 2].answer(prompt))
+            people[turn % 2].remember(prompt, json.dumps(action))
+            if action["action"] != "speak":
+                break
+            words = action["text"]
+            told.append(words)
+        assert len(told) == len(stages) - 1
+        assert len(set(told)) == len(told)
+
+
+def test_a_persona_with_a_task_works_on_it_asks_about_it_and_finishes_it() -> None:
+    """C10, C11."""
+    persona, prompt, seen = Persona(RULES, "9"), f"{SITUATION}\nYour task: paint the shed", []
+    for _ in range(60):
+        action = json.loads(persona.answer(prompt))
+        persona.remember(prompt, json.dumps(action))
+        seen.append(action)
+        if action.get("task_done"):
+            break
+    assert seen[-1]["task_done"]
+    assert any("paint the shed" in json.dumps(action) for action in seen)
 
 
 def test_its_task_is_where_it_speaks_from() -> None:

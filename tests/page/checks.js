@@ -9,7 +9,7 @@ import { pose } from "../../office_view/office/life.js";
 import { look } from "../../office_view/office/look.js";
 import { darkness, daytime } from "../../office_view/office/sky.js";
 import { whereabouts } from "../../office_view/office/walk.js";
-import { applied, empty, toast, welcomed } from "../../office_view/state.js";
+import { applied, around, empty, toast, unheard, welcomed } from "../../office_view/state.js";
 import { clock, markdown, progress, whyEnded } from "../../office_view/words.js";
 import { check, holds, same } from "./check.js";
 
@@ -220,4 +220,38 @@ check("a conversation as a document keeps words as words", () => {
   const room = { name: "R", topic: "<b>*Tabs*</b>", messages: [{ type: "agent", author: "a", author_name: "Ada", content: "yes" }], end: null };
   same(markdown(room, new Map([["a", { role: "x" }]])), "# \\<b\\>\\*Tabs\\*\\</b\\>\n\n**Ada (x):**\n\nyes\n");
   same([clock(0), clock(59400), clock(65000)], ["0:00", "0:59", "1:05"]);
+});
+
+check("what an agent was told is known, also when it is changed meanwhile", () => {
+  const state = empty();
+  state.rooms.set("r", { room_id: "r", agents: ["a", "b"], messages: [], pending: [], heard: {} });
+  for (const id of ["a", "b"]) state.agents.set(id, { agent_id: id, room_id: "r", states: [] });
+  let seq = 0;
+  const tell = (/** @type {any} */ event) => applied(state, { ...event, seq: ++seq, at: seq });
+  const message = (/** @type {string} */ id, author = "player_0", active = true) => ({ id, room_id: "r", type: "user", author, author_name: "You", content: id, active });
+  const missing = (/** @type {string} */ id) => [...unheard(state.rooms.get("r"), id)];
+  tell({ type: "message_added", message: message("m1") });
+  tell({ type: "turn_started", agent_id: "a", room_id: "r", ask_id: "q", heard: ["m1"] });
+  tell({ type: "message_added", message: message("m2") });
+  same(missing("a"), ["m1", "m2"]);
+  tell({ type: "turn_ended", agent_id: "a", room_id: "r", ask_id: "q", outcome: "answered" });
+  same(missing("a"), ["m2"]);
+  same(missing("b"), ["m1", "m2"]);
+  tell({ type: "message_updated", message: message("m1", "player_0", false) });
+  same(missing("a"), ["m2"]);
+  tell({ type: "agent_session", agent_id: "a", session_id: "s" });
+  same(missing("a"), ["m1", "m2"]);
+});
+
+check("what is said in passing makes a bubble and is kept, and a switch is a switch", () => {
+  const state = empty();
+  state.agents.set("a", { agent_id: "a", name: "Ada", room_id: null, states: [] });
+  applied(state, { type: "agent_speech", seq: 1, at: 10, agent_id: "a", content: "Coffee?", recipients: ["b"], room_id: null });
+  same(state.agents.get("a").said.text, "Coffee?");
+  same(around(state).messages.map((/** @type {any} */ one) => [one.author_name, one.content]), [["Ada", "Coffee?"]]);
+  applied(state, { type: "agent_decision", seq: 2, at: 11, agent_id: "a", action: "move", target: "Bo", outcome: "answered" });
+  same(state.agents.get("a").chose.length, 1);
+  applied(state, { type: "decision_loop", seq: 3, at: 12, agent_id: "a", on: false });
+  applied(state, { type: "decision_loop", seq: 4, at: 13, on: false });
+  same([state.agents.get("a").decides, state.decides], [false, false]);
 });

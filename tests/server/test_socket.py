@@ -10,59 +10,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 import trio
-from support import QUICK, eventually, toml_file
+from serving import Place, place, until
+from support import eventually, toml_file
 from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import connect as raw
 
-from supervisor.client import Client, connect
-from supervisor.config import Office
 from supervisor.errors import Refused, ServerError
-from supervisor.events import Settings, Status
-from supervisor.runtime import AgentRuntime
+from supervisor.events import Status
 from supervisor.server import viewers
 from supervisor.server.server import Server
-from supervisor.store.folder import StateFolder
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
-
-    from supervisor.store.folder import Tokens
-
-
-class Place:
-    def __init__(self, runtime: AgentRuntime, server: Server, tokens: Tokens) -> None:
-        self.runtime, self.server, self.tokens = runtime, server, tokens
-        self.ws_url = server.url.replace("http", "ws") + "ws"
-
-    def client(self, token: str = "", **options: Any) -> contextlib.AbstractAsyncContextManager[Client]:
-        return connect(self.ws_url, token or self.tokens.operator, **options)
-
-
-@contextlib.asynccontextmanager
-async def place(folder: Path, *arguments: str, send_seconds: float = 10.0, **settings: Any) -> AsyncIterator[Place]:
-    state = StateFolder(folder / "state")
-    office = Office(settings=Settings(**{"response_delay": 0.0, **settings}))
-    with trio.fail_after(60), state.locked():
-        runtime = AgentRuntime(state, office, limits=QUICK, arguments={"fake": ("--seed", "7", *arguments)}, grace=2)
-        server = Server(runtime, state.tokens(), send_seconds=send_seconds)
-        listeners = await server.listen(0)
-        async with trio.open_nursery() as nursery:
-            await nursery.start(runtime.run)
-            async with server.running(listeners):
-                yield Place(runtime, server, state.tokens())
-                await runtime.stop()
-            nursery.cancel_scope.cancel()
-
-
-async def until(client: Client, kind: str, **fields: Any) -> list[dict[str, Any]]:
-    """All events up to the first of this type with these fields."""
-    seen = []
-    async for event in client.events:
-        seen.append(event)
-        if event["type"] == kind and all(event.get(k) == v for k, v in fields.items()):
-            return seen
-    raise AssertionError(f"no {kind} {fields}")
 
 
 SPAWN = {"type": "agent_spawn_request", "agent_config": {"name": "Zoe", "role": "helper", "cli_backend": "fake"}}

@@ -288,3 +288,87 @@ def test_a_note_that_was_left_behind_is_not_believed(tmp_path: Path) -> None:
     assert place.held() is None
     with place.locked():
         assert place.note() is None
+
+
+def test_everything_said_is_found_by_its_words(path: Path) -> None:
+    """C9: also what was said outside of rooms; the newest first, the last word may be only begun."""
+    life = Life(path)
+    life.talk(3)
+    speech = e.AgentSpoke(seq=life.core.state.seq + 1, at=2000.0, agent_id="agent_001", name="Ann",
+                          content="Déjà vu, said the cat.", recipients=["agent_002"])  # fmt: skip
+    life.store.commit(Batch(at=2000.0, events=[speech]))
+    assert [row["content"] for row in life.store.search("say")] == ["say 2", "say 1", "say 0"]
+    (found,) = life.store.search("deja vu sa")
+    assert (found["author_name"], found["room_id"]) == ("Ann", "")
+    assert [row["content"] for row in life.store.search("tea")] == ["Tea?"]
+    assert life.store.search("joined") == []
+    for odd in ("", "  ", '"', "* OR", "NEAR(", "col:x"):
+        assert life.store.search(odd) == []
+    assert len(life.store.search("say", "room_001", 2)) == 2
+    assert life.store.search("say", "room_009") == []
+
+
+def test_an_older_database_is_brought_up_to_date_with_all_that_was_said(path: Path) -> None:
+    """C9: from the first version; running it again changes nothing."""
+    life = Life(path)
+    life.talk(3)
+    for statement in ("DROP TABLE said", "DELETE FROM _sqlite_migrations WHERE name = 'm002_search'",
+                      "PRAGMA user_version = 1"):  # fmt: skip
+        life.store._connection.execute(statement)
+    life.store.close()
+    for _ in range(2):
+        again = Store(path)
+        assert len(again.search("say")) == 3
+        assert again._connection.execute("PRAGMA user_version").fetchone() == (schema.VERSION,)
+        again.close()
+
+
+def test_a_damaged_database_is_refused_with_advice_and_untouched(path: Path) -> None:
+    """C9."""
+    life = Life(path)
+    life.talk(300)
+    life.store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    life.store.close()
+    data = bytearray(path.read_bytes())
+    data[8192:20480] = b"\xa5" * (20480 - 8192)
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match=r"is damaged .* put a backup in its place"):
+        Store(path)
+    assert path.read_bytes() == data
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def test_a_backup_is_whole_also_during_writes(path: Path, tmp_path: Path) -> None:
+    """C9: it opens by itself, holds everything that was committed, and is for nobody else to read."""
+    life = Life(path)
+    life.talk(20)
+    copy = tmp_path / "copy.db"
+    store.back_up(path, copy)
+    life.tell(inputs.StopAutoMode())
+    assert copy.stat().st_mode & 0o777 == 0o600
+    again = Store(copy)
+    assert again.load().seq < life.core.state.seq
+    assert len(again.search("say")) == 20
+    with pytest.raises(StoreError, match="is there already"):
+        store.back_up(path, copy)
+    with pytest.raises(StoreError, match="cannot be written"):
+        store.back_up(path, tmp_path / "missing" / "copy.db")
+
+
+def test_old_closed_rooms_are_forgotten_and_the_rest_stays(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retention: what the state is made of stays, and so do the last events."""
+    monkeypatch.setattr(store, "KEPT_EVENTS", 5)
+    life = Life(path)
+    life.talk(5)
+    life.tell(inputs.CloseRoom(room_id="room_001"))
+    life.talk(2)
+    life.store.commit(Batch(at=life.now, snapshot=msgspec.json.encode(life.core.state)))
+    assert life.store.forget(0.0) == 0
+    state = life.store.load()
+    assert life.store.forget(life.now + 1) > 0
+    assert [row["content"] for row in life.store.search("say")] == ["say 1", "say 0"]
+    assert life.rows("SELECT id FROM rooms") == [("room_002",)]
+    assert life.store.load() == state
+    newest = life.rows("SELECT seq FROM events ORDER BY seq DESC LIMIT 5")
+    assert newest[0] == (state.seq,)
+    assert len(newest) == 5

@@ -195,7 +195,8 @@ class Moves(Parts):
             if self.state.agents[agent_id].state == "idle":
                 self._go_home(self.state.agents[agent_id])
 
-    def approach(self, agent: Agent, other: Agent) -> bool:
+    def approach(self, agent: Agent, other: Agent, reason: e.MoveReason = "answers") -> bool:
+        """Go to the nearest free place beside somebody, and face each other."""
         plan, here, there = self.plan, self._tile(agent.position), self._tile(other.position)
         if there in plan.around(here):  # together already
             self.face(agent, other)
@@ -204,7 +205,7 @@ class Moves(Parts):
         near = plan.beside(there)
         straight = [tile for tile in near if self._straight(tile, there)]
         for tiles in (straight, [tile for tile in near if tile not in straight]):
-            if self._walk(agent, [Place(tile, plan.facing(tile, there)) for tile in tiles], "answers"):
+            if self._walk(agent, [Place(tile, plan.facing(tile, there)) for tile in tiles], reason):
                 self._turn(other, plan.facing(there, self._tile(agent.position)))
                 return True
         return False
@@ -226,18 +227,21 @@ class Moves(Parts):
     # -- strolling ------------------------------------------------------------------------------------------------
 
     def _strolls(self) -> Iterator[tuple[float, Agent]]:
-        """When each of those who may will get up next."""
-        if self.rules.wander_seconds <= 0:
-            return
+        """When each of those who may will get up next, or go back."""
         for agent in self.state.agents.values():
             room = self.state.rooms.get(agent.room_id or "")
             busy = room is not None and (room.auto is not None or room.id in self.asleep)
-            if agent.state == "idle" and agent.participating and not busy:
+            back = agent.errand in ("wanders", "decides")
+            if agent.state == "idle" and agent.participating and not busy and (back or self._strolls_at_all(agent)):
                 yield self._stroll_at(agent), agent
+
+    def _strolls_at_all(self, agent: Agent) -> bool:
+        """Who decides for itself gets up when it wants to."""
+        return self.rules.wander_seconds > 0 and not self.decides(agent)
 
     def _stroll_at(self, agent: Agent) -> float:
         since = max(characters.arrives_at(agent), agent.state_since, self.woke_at)
-        if agent.errand == "wanders":
+        if agent.errand in ("wanders", "decides"):
             return since + STAYS[0] + self._chance(agent, "stay") * (STAYS[1] - STAYS[0])
         return since + self.rules.wander_seconds * (0.5 + self._chance(agent, "go"))
 

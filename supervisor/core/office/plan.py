@@ -209,7 +209,23 @@ class Plan:
         x, y = self.xy(tile)
         corners = [(x + dx, y + dy) for dx in (-1, 1) for dy in (-1, 1)]
         across = [self.tile(a, b) for a, b in corners if 0 <= a < self.width and 0 <= b < self.height]
-        return [near for near in (*self._around[tile], *across) if self.walkable[near] and near != self.door]
+        near = [near for near in (*self._around[tile], *across) if self.walkable[near] and near != self.door]
+        return [place for place in near if not self.doorway(place)] or near
+
+    def doorway(self, tile: int) -> bool:
+        """An opening in a wall, up to two tiles wide: nobody should stand in it."""
+        return any(self._opening(tile, step) <= 2 for step in (1, self.width))
+
+    def _opening(self, tile: int, step: int) -> int:
+        """How many tiles one could stand on lie between the walls to both sides; many, if something else is there."""
+        count = 1
+        for way in (step, -step):
+            near = tile + way
+            while self.walkable[near]:
+                count, near = count + 1, near + way
+            if KINDS[self.sign(near)].where != "wall":
+                return len(self.walkable)
+        return count
 
     def facing(self, here: int, there: int) -> Facing:
         (x, y), (a, b) = self.xy(here), self.xy(there)
@@ -273,6 +289,15 @@ class Plan:
                     found[self.tile(x, thing.y)] = Place(self.tile(x, thing.y), "down")
         reached = self.distances([self.door])
         return [place for tile, place in sorted(found.items()) if reached[tile] >= 0]
+
+    def spots_at(self, kind: str) -> list[Place]:
+        """Where one stands to be at things of this kind."""
+        below = {
+            self.tile(x, thing.y + thing.height)
+            for thing in self.things if thing.kind == kind and thing.y + thing.height < self.height
+            for x in range(thing.x, thing.x + thing.width)
+        }  # fmt: skip
+        return [place for place in self.spots if place.tile in below]
 
     # -- ways -----------------------------------------------------------------------------------------------------
 

@@ -31,16 +31,18 @@ class Asking(Parts):
         self, room: Room, agent: Agent, *, mentioned: bool = False, manual: bool = False, purpose: e.Purpose = "turn"
     ) -> None:  # fmt: skip
         auto = room.auto
+        self._free_up(agent, f"it is asked in {room.name}")
         if why := self._outdated(room, agent):
             self._renew(room, agent, why)
         ask_id = self.new_id("ask", self.state.ask_count + 1)
         hearing = room.heard.get(agent.id, Hearing())
         unheard = self._unheard(room, agent, hearing)
         others = [Person(a.name, a.role) for i in room.agents if (a := self.state.agents[i]) is not agent]
-        topic = self._topic(room)
+        topic, task = self._topic(room), self.state.tasks.get(agent.task_id or 0)
         told = prompts.instruction(
-            Person(agent.name, agent.role), others, topic.content if topic else "", room.settings.keyword
-        )
+            Person(agent.name, agent.role), others, topic.content if topic else "", room.settings.keyword,
+            task=task.task_name if task else "",
+        )  # fmt: skip
         mark = hashlib.sha256(ask_id.encode()).hexdigest()[:8]
         print_of = hashlib.sha256(told.encode()).hexdigest()[:12]
         known = agent.instruction == print_of

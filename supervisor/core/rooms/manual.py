@@ -134,7 +134,8 @@ class Manual(Parts):
             if message.active and message.author in self.state.agents:
                 recipients = [*(other for other in room.agents if other != message.author), e.PERSON]
                 self._emit(e.AgentSpoke(
-                    agent_id=message.author, content=message.content, recipients=recipients, room_id=room.id
+                    agent_id=message.author, name=message.author_name, content=message.content,
+                    recipients=recipients, room_id=room.id,
                 ))  # fmt: skip
         self._emit(e.PendingResolved(room_id=room.id, accepted=list(accept), dismissed=list(dismiss)))
 

@@ -31,13 +31,14 @@ class Person(NamedTuple):
         return f"{self.name} ({self.role})" if self.role else self.name
 
 
-def instruction(me: Person, others: Sequence[Person], topic: str, keyword: str) -> str:
+def instruction(me: Person, others: Sequence[Person], topic: str, keyword: str, *, task: str = "") -> str:
     """The system instruction of A2: who talks, how, and when the keyword may be said."""
     mention = " Address one of them with @Name." if len(others) > 1 else ""
     parts = [
         f"You are {me.name}, in the role of {me.role}. "
         f"You are in a collaborative conversation with {listed(others)}.{mention}",
         *([f"Topic: {one_line(topic.replace(keyword, ''))}"] if topic else []),
+        *([f"Your task: {one_line(task.replace(keyword, ''))}"] if task else []),
         "Explore the topic deeply: ask follow-up questions, debate constructively, give grounds and examples, and "
         "change your mind where somebody has the better argument. Have a substantive discussion before you conclude. "
         "Answer in one or two short paragraphs of plain text.",

@@ -140,6 +140,8 @@ class Turns(Parts):
         self._stage_end(room)
         if room.settings.outcome and reason in CONCLUDED and self._speakers(room):
             self._request_outcome(room)
+        if room.guests and not kept:
+            self._go_back(room)
 
     def _drop(
         self, ask: Ask, outcome: e.TurnOutcome, why: str, *, interrupt: bool = True, signal: str = "stop"
@@ -173,6 +175,7 @@ class Turns(Parts):
             times += [self._gives_up(ask) for ask in self._waited_for(auto)]
         times += [self._gives_up(ask) for ask in self._manual_asks()]
         times += [due for due, _ in self._strolls()]
+        times += [due for due, _ in self._decision_times()]
         return min(times, default=None)
 
     def _waited_for(self, auto: Auto) -> list[Ask]:
@@ -210,6 +213,7 @@ class Turns(Parts):
         for due, agent in list(self._strolls()):
             if self.now >= due:
                 self._stroll(agent)
+        self._decisions_due()
 
     # -- asking ---------------------------------------------------------------------------------------------------
 
@@ -355,7 +359,7 @@ class Turns(Parts):
             self._emit(e.MessageAdded(message=message))
             recipients = [*(other for other in room.agents if other != agent.id), e.PERSON]
             self._emit(e.AgentSpoke(
-                agent_id=agent.id, content=answer.text, recipients=recipients, room_id=room.id
+                agent_id=agent.id, name=agent.name, content=answer.text, recipients=recipients, room_id=room.id
             ))  # fmt: skip
             called = self._called(room, answer.text, agent.id)
         elif answer.skips:

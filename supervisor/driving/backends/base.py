@@ -92,6 +92,10 @@ class Backend(Protocol):
         """The program and its first arguments, where the configuration names no other."""
 
     @property
+    def free(self) -> bool:
+        """Whether it costs nothing, so that its agents may have a life of their own unasked."""
+
+    @property
     def allow(self) -> tuple[str, ...]:
         """The environment variables that this CLI needs to sign in and to reach its model."""
 

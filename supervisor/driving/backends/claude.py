@@ -24,6 +24,7 @@ class Claude:
     name = "claude"
     allow: tuple[str, ...] = ("ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION")
     program: tuple[str, ...] = ("claude",)
+    free: bool = False
     lean: tuple[str, ...] = LEAN
 
     def command(self, launch: Launch) -> list[str]:

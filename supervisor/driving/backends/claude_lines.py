@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 INTERRUPTED = "[Request interrupted by user"
-REMEMBERED = 10_000
+REMEMBERED = 2_000
+"""How many lines are known again; their hashes are enough, and small."""
 SUMMARY_LENGTH = 120
 FAILURES: dict[str, FailureKind] = {
     "authentication_failed": "authentication",
@@ -211,8 +212,8 @@ class ClaudeTranscript:
 
     def __init__(self) -> None:
         self._counted: deque[str] = deque(maxlen=64)
-        self._order: deque[str] = deque()
-        self._seen: set[str] = set()
+        self._order: deque[int] = deque()
+        self._seen: set[int] = set()
 
     def is_record(self, value: dict[str, Any]) -> bool:
         return isinstance(value.get("type"), str) and ("sessionId" in value or "leafUuid" in value)
@@ -238,10 +239,11 @@ class ClaudeTranscript:
         """A file that was written anew is read again; what came out before must not come out twice."""
         if not uuid:
             return True
-        if uuid in self._seen:
+        line = hash(uuid)
+        if line in self._seen:
             return False
-        self._seen.add(uuid)
-        self._order.append(uuid)
+        self._seen.add(line)
+        self._order.append(line)
         if len(self._order) > REMEMBERED:
             self._seen.discard(self._order.popleft())
         return True

@@ -16,6 +16,7 @@ class Fake(Claude):
     """Runs with this Python, so that it is there wherever the supervisor is."""
 
     name = "fake"
+    free = True
     allow = ("FAKE_CLI_*", "PYTHON*", "VIRTUAL_ENV")
     program = (sys.executable, "-P", "-m", "fake_cli")  # -P: nothing is imported from the working folder
 

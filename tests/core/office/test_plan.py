@@ -149,3 +149,15 @@ def test_a_crowd_that_stands_about_leaves_ways_free() -> None:
     plan = Plan("\n".join(rows))
     avoid = frozenset(home.tile for home in plan.homes[1:201])
     assert plan.path(plan.tile(62, 62), [plan.tile(1, 1)], avoid)
+
+
+def test_nobody_is_sent_to_stand_in_a_doorway() -> None:
+    """The openings of the usual office are kept free; where there is no other place, one stands there."""
+    plan = Plan(TEXT)
+    openings = {(x, y) for x in (17,) for y in (7, 8, 12, 13)}
+    assert {
+        plan.xy(tile) for tile in range(len(plan.walkable)) if plan.walkable[tile] and plan.doorway(tile)
+    } >= openings
+    assert not {plan.xy(near) for near in plan.beside(plan.tile(16, 8))} & openings
+    narrow = Plan("#E####\n#.c..#\n#.DD.#\n######")
+    assert narrow.beside(narrow.tile(2, 1))

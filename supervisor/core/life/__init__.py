@@ -1,0 +1,1 @@
+"""A life of their own: what agents do when nobody asks anything of them."""

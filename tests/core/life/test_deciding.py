@@ -1,0 +1,490 @@
+"""A life of their own, by example: when somebody decides, what comes of it, and what stops it."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from office_under_test import RULES, Office, asked, over, stored
+
+from supervisor import events as e
+from supervisor.core import agents, effects, inputs
+from supervisor.core.core import BackendFacts, Core
+from supervisor.core.life import deciding
+from supervisor.errors import Refused
+
+if TYPE_CHECKING:
+    from supervisor.core.state import Agent
+
+LIFE = deciding.Rules(idle_seconds=5.0, per_hour=10, tokens_per_hour=1000)
+LIVELY = msgspec.structs.replace(
+    RULES, life=LIFE, backends={"fake": BackendFacts(context_max=1000, free=True), "claude": BackendFacts()}
+)  # fmt: skip
+
+
+def office_of(*names: str, rules: Any = LIVELY, settle: float = 30.0, **config: Any) -> Office:
+    """People at their desks, in a room in manual mode."""
+    office = Office(rules)
+    people = tuple(inputs.AgentConfig(name=name, role=f"role {name}", **config) for name in names)
+    off = msgspec.structs.replace(rules, life=deciding.Rules())
+    office.core.rules = off
+    office.tell(inputs.StartRoom(name="Office", settings=e.Settings(response_delay=0), agents=people))
+    office.tell(inputs.Due(), after=settle)
+    office.core.rules, office.core.woke_at = rules, office.now
+    office.events.clear()
+    office.effects.clear()
+    return office
+
+
+def agent(office: Office, name: str) -> Agent:
+    return next(one for one in office.core.state.agents.values() if one.name == name)
+
+
+def passes(office: Office, seconds: float) -> None:
+    """Time goes by, and what is due happens."""
+    end = office.now + seconds
+    while (at := office.core.next_deadline()) is not None and at <= end:
+        office.tell(inputs.Due(), after=max(0.0, at - office.now))
+    office.now = end
+
+
+def thinking(office: Office) -> list[str]:
+    return [one.name for one in office.core.state.agents.values() if one.decision is not None]
+
+
+def prompt(office: Office, name: str) -> str:
+    decision = agent(office, name).decision
+    assert decision
+    return next(f.prompt for f in office.effects if isinstance(f, effects.Ask) and f.ask_id == decision.ask_id)
+
+
+def decides(office: Office, name: str, raw: str = "", status: Any = "answered", **action: Any) -> None:
+    """What somebody is asked, it answers."""
+    decision = agent(office, name).decision
+    assert decision
+    office.tell(inputs.Written(ask_id=decision.ask_id))
+    answer = raw or json.dumps(action)
+    office.tell(inputs.TurnOver(ask_id=decision.ask_id, status=status, signal="transcript", text=answer))
+
+
+def until_thinking(office: Office, name: str) -> None:
+    for _ in range(400):
+        if name in thinking(office):
+            return
+        for other in thinking(office):
+            decides(office, other, action="wait")
+        at = office.core.next_deadline()
+        assert at is not None
+        office.tell(inputs.Due(), after=max(0.0, at - office.now))
+    raise AssertionError(f"{name} never decides")
+
+
+def deliver(office: Office) -> None:
+    """What was said reaches those it is for, as the bus does it."""
+    spoke = office.of(e.AgentSpoke)[-1]
+    for agent_id in spoke.recipients:
+        office.tell(inputs.Heard(agent_id=agent_id, spoke=spoke))
+
+
+def test_who_is_idle_for_long_enough_is_asked_what_to_do() -> None:
+    """C6: idle, then thinking; one at a time, so that not everybody gets up at once."""
+    office = office_of("Ann", "Ben", "Cat")
+    begun = office.now
+    passes(office, 4.9)
+    assert thinking(office) == []
+    passes(office, 10)
+    assert sorted(thinking(office)) == ["Ann", "Ben", "Cat"]
+    times = [event.at for event in office.of(e.DecisionStarted)]
+    assert times[0] > begun + 5 - 1e-6
+    assert all(later - earlier >= 0.99 for earlier, later in itertools.pairwise(times))
+    assert {agent(office, name).state for name in ("Ann", "Ben", "Cat")} == {"thinking"}
+    assert all(f.quiet for f in office.effects if isinstance(f, effects.Ask))
+
+
+def test_the_prompt_tells_the_situation() -> None:
+    """C6, C10: who is near, the task, the last five messages, what happened since, and how to answer."""
+    office = office_of("Ann", "Ben")
+    office.tell(inputs.AssignTask(agent_id="agent_001", task_name="draw the map"))
+    for number in range(7):
+        office.core._say(office.room, "user", f"word {number}", e.PERSON, "You")
+    office.tell(inputs.SpawnAgent(agent_config=inputs.AgentConfig(name="Cat", role="late")))
+    until_thinking(office, "Ann")
+    told = prompt(office, "Ann")
+    for words in ("You are Ann, in the role of role Ann", "Ben (role Ben) is idle, at the desk",
+                  "Your task: draw the map", "word 6", "word 2", "Cat came in.", '"action"',
+                  "JSON", "coffee machine", "task_done"):  # fmt: skip
+        assert words in told, words
+    assert "word 1" not in told
+
+
+@pytest.mark.parametrize("answer", ["", "no idea", '{"action": "dance"}', '{"action": "move", "to": "the moon"}',
+                                    '{"action": "speak", "to": ["Nobody"], "text": "x"}',
+                                    '{"action": "collaborate", "with": "Nobody"}'])  # fmt: skip
+def test_a_wrong_answer_is_a_wait_that_says_why(answer: str) -> None:
+    """C6."""
+    office = office_of("Ann", "Ben")
+    until_thinking(office, "Ann")
+    decides(office, "Ann", answer or "{}")
+    chosen = office.of(e.AgentDecided)[-1]
+    assert (chosen.action, chosen.understood) == ("wait", False)
+    assert chosen.detail
+    assert agent(office, "Ann").state == "idle"
+
+
+def test_a_failure_is_a_wait_too_and_a_limit_is_kept() -> None:
+    office = office_of("Ann", "Ben")
+    until_thinking(office, "Ann")
+    decision = agent(office, "Ann").decision
+    assert decision
+    office.tell(inputs.TurnOver(
+        ask_id=decision.ask_id, status="failed", signal="x", kind="rate_limit", retry_at=office.now + 500
+    ))  # fmt: skip
+    assert office.of(e.AgentDecided)[-1].outcome == "failed"
+    for name in thinking(office):
+        decides(office, name, action="wait")
+    office.events.clear()
+    passes(office, 400)
+    assert office.of(e.DecisionStarted) == []
+
+
+def test_who_waits_is_asked_less_and_less_often() -> None:
+    office = office_of("Ann", "Ben", rules=msgspec.structs.replace(LIVELY, life=deciding.Rules(idle_seconds=5)))
+    gaps = []
+    for _ in range(6):
+        until_thinking(office, "Ann")
+        began = office.now
+        decides(office, "Ann", action="wait")
+        until_thinking(office, "Ann")
+        gaps.append(office.now - began)
+        decides(office, "Ann", action="wait")
+    assert gaps[0] < 25
+    assert gaps[-1] > 35
+
+
+def test_moving_goes_to_places_people_and_tiles() -> None:
+    """C6: broadcast as AgentMoved, and back to the desk after a while."""
+    office = office_of("Ann", "Ben")
+    for to in ("the coffee machine", "Ben", {"x": 8, "y": 8}):
+        until_thinking(office, "Ann")
+        decides(office, "Ann", action="move", to=to)
+        move = [event for event in office.of(e.AgentMoved) if event.agent_id == "agent_001"][-1]
+        assert move.reason == "decides"
+        assert agent(office, "Ann").state == "idle"
+    assert agent(office, "Ann").position == e.Position(8, 8)
+    office.core.rules = msgspec.structs.replace(LIVELY, life=deciding.Rules())
+    passes(office, 60)
+    assert agent(office, "Ann").errand == "seat"
+
+
+def test_speaking_reaches_who_is_near_and_who_is_meant() -> None:
+    """C12: the one who is meant first; it takes its time, and then it is over."""
+    office = office_of("Ann", "Ben", "Cat")
+    until_thinking(office, "Ann")
+    decides(office, "Ann", action="speak", to=["Cat"], text="Have you a minute?\nI am stuck.")
+    spoke = office.of(e.AgentSpoke)[-1]
+    assert spoke.content == "Have you a minute? I am stuck."
+    assert spoke.recipients[0] == agent(office, "Cat").id
+    assert spoke.room_id is None
+    assert agent(office, "Ann").state == "speaking"
+    with pytest.raises(Refused, match="does not move until it is idle"):
+        office.tell(inputs.MoveAgent(agent_id="agent_001", position=e.Position(8, 8)))
+    passes(office, 2)
+    assert agent(office, "Ann").state == "idle"
+    assert [one.content for one in office.core.state.talk] == [spoke.content]
+
+
+def test_only_who_is_near_hears_what_is_said_to_all() -> None:
+    office = office_of("Ann", "Ben", "Cat")
+    office.tell(inputs.MoveAgent(agent_id="agent_003", position=e.Position(20, 16)))
+    passes(office, 4)
+    for name in thinking(office):
+        if name != "Ann":
+            decides(office, name, action="wait")
+    office.now += 4
+    until_thinking(office, "Ann")
+    decides(office, "Ann", action="speak", text="Good morning")
+    assert office.of(e.AgentSpoke)[-1].recipients == ["agent_002"]
+
+
+def test_who_is_spoken_to_listens_acknowledges_and_then_answers() -> None:
+    """C4, C7: idle → listening → thinking → speaking → idle, with the words in view."""
+    office = office_of("Ann", "Ben")
+    until_thinking(office, "Ann")
+    for name in thinking(office):
+        if name != "Ann":
+            decides(office, name, action="wait")
+    decides(office, "Ann", action="speak", to=["Ben"], text="Is it done?")
+    deliver(office)
+    assert agent(office, "Ben").state == "listening"
+    assert office.of(e.AgentAcknowledged)[-1].sender == "agent_001"
+    passes(office, 1.6)
+    assert thinking(office) == ["Ben"]
+    assert "Ann has just said something to you" in prompt(office, "Ben")
+    assert "Is it done?" in prompt(office, "Ben")
+    decides(office, "Ben", action="speak", to=["Ann"], text="Nearly.")
+    states = [x.state for x in office.of(e.AgentStateChanged) if x.agent_id == "agent_002"]
+    assert states[-3:] == ["listening", "thinking", "speaking"]
+
+
+def test_words_interrupt_a_thought_of_ones_own() -> None:
+    """C7: thinking → listening, acknowledged, and then back to deciding with the message in view."""
+    office = office_of("Ann", "Ben")
+    until_thinking(office, "Ann")
+    until_ben = office.core.next_deadline()
+    assert until_ben
+    office.tell(inputs.Due(), after=max(0.0, until_ben - office.now))
+    assert thinking(office) == ["Ann", "Ben"]
+    before = agent(office, "Ben").decision
+    assert before
+    decides(office, "Ann", action="speak", to=["Ben"], text="Stop!")
+    deliver(office)
+    assert effects.Interrupt(ask_id=before.ask_id, agent_id="agent_002") in office.effects
+    assert agent(office, "Ben").state == "listening"
+    assert office.of(e.AgentDecided)[-1].outcome == "interrupted"
+    passes(office, 2)
+    assert "Stop!" in prompt(office, "Ben")
+    office.tell(inputs.TurnOver(ask_id=before.ask_id, status="answered", signal="x", text='{"action": "wait"}'))
+    assert thinking(office) == ["Ben"]
+
+
+def test_in_a_turn_of_a_room_words_are_acknowledged_and_held() -> None:
+    """C7."""
+    office = office_of("Ann", "Ben")
+    office.tell(inputs.UserMessage(content="go"))
+    spoke = e.AgentSpoke(agent_id="agent_001", content="hey", recipients=["agent_002"], until=office.now + 2)
+    before = agent(office, "Ben").state
+    office.tell(inputs.Heard(agent_id="agent_002", spoke=spoke))
+    assert agent(office, "Ben").state == before
+    assert office.of(e.AgentAcknowledged)[-1].sender == "agent_001"
+    assert len(asked(office)) == 2
+
+
+def test_two_do_not_answer_each_other_for_ever() -> None:
+    office = office_of("Ann", "Ben", rules=msgspec.structs.replace(LIVELY, life=deciding.Rules(idle_seconds=5)))
+    until_thinking(office, "Ann")
+    speaker = "Ann"
+    turns = 0
+    while turns < 20:
+        turns += 1
+        other = "Ben" if speaker == "Ann" else "Ann"
+        decides(office, speaker, action="speak", to=[other], text="And you?")
+        deliver(office)
+        passes(office, 1.6)
+        if other not in thinking(office):
+            break
+        speaker = other
+    assert 2 <= turns <= 2 * deciding.MOST_REPLIES + 1
+
+
+def test_two_get_together_and_go_back_when_it_is_over() -> None:
+    """C6: a room for the two, with the topic; afterwards both are where they came from."""
+    office = office_of("Ann", "Ben", "Cat")
+    until_thinking(office, "Ann")
+    decides(office, "Ann", action="collaborate", **{"with": "Ben"}, on="the release")
+    second = office.core.state.rooms["room_002"]
+    assert (second.name, second.agents) == ("Ann and Ben", ["agent_001", "agent_002"])
+    assert second.auto
+    assert second.auto.topic == "the release"
+    assert office.room.agents == ["agent_003"]
+    for _ in range(deciding.TOGETHER_MESSAGES):
+        (name,) = [name for name in asked(office) if name in ("Ann", "Ben")]
+        over(office, name, "words")
+    assert "room_002" not in office.core.state.rooms
+    assert office.room.agents == ["agent_001", "agent_002", "agent_003"]
+    assert agent(office, "Ann").room_id == "room_001"
+    assert office.of(e.AutoModeEnded)[-1].reason == "message_limit"
+
+
+def test_a_room_of_two_who_got_together_can_be_closed() -> None:
+    office = office_of("Ann", "Ben", "Cat")
+    until_thinking(office, "Ann")
+    decides(office, "Ann", action="collaborate", **{"with": "Ben"}, on="the release")
+    office.tell(inputs.CloseRoom(room_id="room_002"))
+    assert sorted(office.room.agents) == ["agent_001", "agent_002", "agent_003"]
+    assert len(office.core.state.agents) == 3
+
+
+def test_nobody_decides_in_auto_mode_or_while_paused_or_switched_off() -> None:
+    """C6 and Decisions: for one, for all, and for a backend that costs something."""
+    office = office_of("Ann", "Ben")
+    office.tell(inputs.SetParticipation(agent_id="agent_001", participating=False))
+    office.tell(inputs.SetDecisionLoop(agent_id="agent_002", on=False))
+    passes(office, 300)
+    assert office.of(e.DecisionStarted) == []
+    office.tell(inputs.SetDecisionLoop(agent_id="agent_002", on=True))
+    office.tell(inputs.SetDecisionLoop(on=False))
+    passes(office, 300)
+    assert office.of(e.DecisionStarted) == []
+    office.tell(inputs.SetDecisionLoop(on=True))
+    office.tell(inputs.StartAutoMode(topic="x"))
+    passes(office, 100)
+    assert office.of(e.DecisionStarted) == []
+    paid = office_of("Ann", cli_backend="claude")
+    passes(paid, 300)
+    assert paid.of(e.DecisionStarted) == []
+    paid.tell(inputs.SetDecisionLoop(agent_id="agent_001", on=True))
+    passes(paid, 20)
+    assert len(paid.of(e.DecisionStarted)) == 1
+    with pytest.raises(Refused, match="--no-life"):
+        Office().tell(inputs.SetDecisionLoop(on=True))
+
+
+def test_switching_off_ends_a_thought() -> None:
+    office = office_of("Ann")
+    until_thinking(office, "Ann")
+    office.tell(inputs.SetDecisionLoop(on=False))
+    assert thinking(office) == []
+    assert agent(office, "Ann").state == "idle"
+
+
+def test_a_budget_bounds_it() -> None:
+    """C6: so many decisions an hour, and so many tokens where they cost something."""
+    office = office_of("Ann")
+    for _ in range(10):
+        until_thinking(office, "Ann")
+        decides(office, "Ann", action="move", to="desk")
+    office.events.clear()
+    passes(office, 3000)
+    assert office.of(e.DecisionStarted) == []
+    passes(office, 800)
+    assert office.of(e.DecisionStarted) != []
+    paid = office_of("Ann", cli_backend="claude")
+    paid.tell(inputs.SetDecisionLoop(agent_id="agent_001", on=True))
+    until_thinking(paid, "Ann")
+    paid.tell(inputs.UsageSeen(agent_id="agent_001", input_tokens=1000, output_tokens=1, context_tokens=1))
+    decides(paid, "Ann", action="move", to="desk")
+    paid.events.clear()
+    passes(paid, 3000)
+    assert paid.of(e.DecisionStarted) == []
+
+
+def test_somebody_who_is_asked_in_a_room_leaves_off() -> None:
+    """A person goes before one's own thoughts, words and listening."""
+    office = office_of("Ann", "Ben")
+    until_thinking(office, "Ann")
+    for name in thinking(office):
+        if name != "Ann":
+            decides(office, name, action="wait")
+    decides(office, "Ann", action="speak", to=["Ben"], text="A long story, and it is not over yet.")
+    deliver(office)
+    office.tell(inputs.UserMessage(content="Both of you!"))
+    assert sorted(asked(office)) == ["Ann", "Ben"]
+    assert {agent(office, name).state for name in ("Ann", "Ben")} == {"listening"}
+
+
+def test_a_task_is_reported_done() -> None:
+    """C11: by the one who has it; others notice."""
+    office = office_of("Ann", "Ben")
+    office.tell(inputs.AssignTask(agent_id="agent_001", task_name="draw the map"))
+    until_thinking(office, "Ann")
+    decides(office, "Ann", action="wait", task_done=True)
+    assert office.of(e.TaskUpdated)[-1].task.status == "completed"
+    until_thinking(office, "Ben")
+    assert "Ann finished a task: draw the map." in prompt(office, "Ben")
+
+
+def test_a_task_is_named_in_the_instruction_of_a_room() -> None:
+    """C10."""
+    office = office_of("Ann", "Ben")
+    office.tell(inputs.AssignTask(agent_id="agent_001", task_name="draw the map"))
+    office.tell(inputs.StartAutoMode(topic="x"))
+    assert "Your task: draw the map" in office.asked.prompt
+
+
+def test_after_a_restart_thoughts_are_gone_and_life_goes_on() -> None:
+    office = office_of("Ann", "Ben")
+    until_thinking(office, "Ann")
+    office.core = Core(LIVELY, stored(office.core.state))
+    office.tell(inputs.Wake(), after=100)
+    assert thinking(office) == []
+    assert {one.state for one in office.core.state.agents.values()} == {"idle"}
+    passes(office, 20)
+    assert thinking(office) != []
+
+
+class Lively(RuleBasedStateMachine):
+    """Random lives of an office that is left alone, and is not: the laws hold, and applying gives the same."""
+
+    @initialize()
+    def open(self) -> None:
+        self.office = office_of("Ann", "Ben", "Cat")
+        self.shadow = Core(LIVELY, stored(self.office.core.state))
+
+    def tell(self, given: Any, after: float = 0.0) -> None:
+        before = self.office.core.state.seq
+        try:
+            self.office.tell(given, after)
+        except Refused:
+            assert self.office.core.state.seq == before
+
+    @rule(after=st.floats(0.1, 20))
+    def time_passes(self, after: float) -> None:
+        self.tell(inputs.Due(), after)
+
+    @rule(pick=st.integers(0, 2), answer=st.sampled_from([
+        {"action": "wait"}, {"action": "move", "to": "Ben"}, {"action": "move", "to": "window"},
+        {"action": "speak", "to": ["Cat"], "text": "hm"}, {"action": "speak", "text": "all"}, {"action": "?"},
+        {"action": "collaborate", "with": "Ann", "on": "x"},
+        {"action": "collaborate", "with": "Cat", "task_done": True},
+    ]))  # fmt: skip
+    def somebody_decides(self, pick: int, answer: dict[str, Any]) -> None:
+        for name in thinking(self.office)[pick:][:1]:
+            decides(self.office, name, **answer)
+            for spoke in self.office.of(e.AgentSpoke)[-1:]:
+                for agent_id in spoke.recipients:
+                    self.tell(inputs.Heard(agent_id=agent_id, spoke=spoke))
+
+    @rule(text=st.sampled_from(["yes", "SKIP", ""]), status=st.sampled_from(["answered", "failed", "exited"]))
+    def somebody_answers(self, text: str, status: Any) -> None:
+        for ask_id in [*self.office.core.state.asks][:1]:
+            self.tell(inputs.TurnOver(ask_id=ask_id, status=status, signal="x", text=text))
+
+    @rule(which=st.sampled_from([
+        inputs.UserMessage(content="go", room_id="room_001"), inputs.StartAutoMode(roomId="room_001", topic="x"),
+        inputs.StopAutoMode(roomId="room_001"), inputs.Suspend(), inputs.Wake(), inputs.SetDecisionLoop(on=False),
+        inputs.SetDecisionLoop(on=True), inputs.TerminateAgent(agent_id="agent_003"),
+        inputs.CloseRoom(room_id="room_002"), inputs.SetParticipation(agent_id="agent_002", participating=False),
+        inputs.SetParticipation(agent_id="agent_002", participating=True),
+        inputs.AssignTask(agent_id="agent_001", task_name="t"),
+    ]))  # fmt: skip
+    def a_person(self, which: Any) -> None:
+        self.tell(which)
+
+    @invariant()
+    def applying_the_events_gives_the_same_state(self) -> None:
+        for event in self.office.events:
+            if event.seq > self.shadow.state.seq:
+                self.shadow.apply(e.decoder.decode(e.encoder.encode(event)))
+        assert self.shadow.state == self.office.core.state
+
+    @invariant()
+    def states_go_along_the_table(self) -> None:
+        """C4, and nobody is asked two things at once."""
+        for event in self.office.of(e.AgentStateChanged)[-20:]:
+            assert agents.allowed(event.old_state, event.state)
+        for one in self.office.core.state.agents.values():
+            assert one.decision is None or one.ask_id is None
+            if one.decision is None and one.ask_id is None:
+                assert one.state in ("idle", "speaking", "listening")
+
+    def teardown(self) -> None:
+        """Nobody is left listening, speaking or thinking for ever."""
+        if not hasattr(self, "office"):
+            return
+        self.tell(inputs.SetDecisionLoop(on=False))
+        for _ in range(80):
+            deadline = self.office.core.next_deadline()
+            if deadline is None:
+                break
+            self.tell(inputs.Due(), max(0.0, deadline - self.office.now))
+        assert {one.state for one in self.office.core.state.agents.values()} <= {"idle"}
+
+
+TestLively = Lively.TestCase
+TestLively.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
