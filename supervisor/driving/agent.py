@@ -135,7 +135,7 @@ class DrivenAgent:
         self._news = Bell()
         self._stop = trio.Event()
         self._stopped = trio.Event()
-        self._given: set[str] = set()  # asks this process has had
+        self._given: deque[str] = deque(maxlen=64)  # asks this process has had
         self._seen: deque[str] = deque(maxlen=64)  # asks that stand in the transcript
         self._told: deque[str] = deque(maxlen=64)  # lines that were taken from stdout because they were not written
 
@@ -356,7 +356,7 @@ class DrivenAgent:
         process, dialogue = self._process, self._dialogue
         assert process is not None
         assert dialogue is not None
-        self._given.add(turn.ask_id)
+        self._given.append(turn.ask_id)
         written = await self._write(process, dialogue.ask(turn.ask_id, job.prompt), self.limits.write)
         if written:
             job.on_written()

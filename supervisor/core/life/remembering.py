@@ -10,7 +10,7 @@ from supervisor.core.state import KEPT_NEWS, KEPT_OVERHEARD, KEPT_TALK, Decision
 if TYPE_CHECKING:
     from supervisor.core.state import State
 
-HOUR = 3600.0
+HOUR, SPAN = 3600.0, 300.0
 NOTICED: dict[str, str] = {
     "enters": "came in", "meets": "went to the meeting table", "wanders": "took a few steps", "decides": "got up",
 }  # fmt: skip
@@ -58,8 +58,10 @@ def _decided(state: State, event: e.AgentDecided) -> None:
     agent = state.agents[event.agent_id]
     if agent.decision is not None:
         used = agent.input_tokens + agent.output_tokens - agent.decision.tokens
-        if used:
-            agent.spent = [*(one for one in agent.spent if one[0] > event.at - HOUR), (event.at, used)]
+        last = agent.spent[-1] if agent.spent else (0.0, 0)
+        together = event.at - last[0] < SPAN  # a few sums are enough to say what an hour has cost
+        recent = [one for one in agent.spent[: -1 if together else None] if one[0] > event.at - HOUR]
+        agent.spent = [*recent, (last[0], last[1] + used) if together else (event.at, used)]
     agent.decision, agent.decided_at = None, event.at
     if event.outcome == "answered":
         agent.waits = agent.waits + 1 if event.action == "wait" else 0
