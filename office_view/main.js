@@ -51,7 +51,7 @@ new Search({ request, open(found) {
   show(found.room_id || AROUND);
   requestAnimationFrame(() => requestAnimationFrame(() => bring(found.message_id, 20)));
 } });
-const inspector = new Inspector({ request, close: () => select(null), remove: (agent) => dialogs.farewell(agent, request) });
+const inspector = new Inspector({ request, say, close: () => select(null), remove: (agent) => dialogs.farewell(agent, request) });
 inspector.redraw = () => draw();
 
 const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? sessionStorage.getItem("token") ?? "";

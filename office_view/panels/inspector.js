@@ -7,13 +7,15 @@ import { $, avatar, button, element, words } from "./elements.js";
 const EVERY_MS = 2000;
 
 export class Inspector {
-  /** @param {{request: (message: any) => Promise<any>, close: () => void, remove: (agent: any) => void}} use */
+  /** @param {{request: (message: any) => Promise<any>, close: () => void, remove: (agent: any) => void,
+   *   say: (text: string) => void}} use */
   constructor(use) {
     this.use = use;
     /** @type {string | null} */ this.id = null;
     /** @type {any} */ this.figures = null;
     this.timer = 0;
     this.drawn = "";
+    /** @type {string[][]} */ this.rooms = [];
   }
 
   /** @param {string | null} id */
@@ -60,7 +62,8 @@ export class Inspector {
     ];
     const tasks = [...state.tasks.values()].filter((task) => task.agent_id === agent.agent_id);
     const lively = Boolean(state.options?.life?.idle_seconds);
-    const word = JSON.stringify([agent.agent_id, facts.map(([what]) => what), agent.last_message, agent.states, agent.context_tokens, state.scope, tasks,
+    this.rooms = [...state.rooms.values()].map((room) => [room.room_id, room.name]);
+    const word = JSON.stringify([this.rooms, agent.room_id, agent.agent_id, facts.map(([what]) => what), agent.last_message, agent.states, agent.context_tokens, state.scope, tasks,
       agent.decides, agent.chose]);
     if (word !== this.drawn) {
       this.drawn = word;
@@ -86,7 +89,7 @@ export class Inspector {
     head.append(avatar(agent.name), names, close);
     const list = element("dl");
     for (const [what, value] of facts) list.append(element("dt", "", what), element("dd", "", value));
-    panel.replaceChildren(head, list, ...this.tasks(agent, tasks, may, draft), ...this.context(agent), element("h3", "", "Last message"), lastWords(agent),
+    panel.replaceChildren(head, list, ...(may ? [this.room(agent)] : []), ...this.tasks(agent, tasks, may, draft), ...this.context(agent), element("h3", "", "Last message"), lastWords(agent),
       ...(lively ? this.life(agent, may) : []), ...this.history(agent));
     if (may) panel.append(button("Remove …", () => this.use.remove(agent), "remove"));
     panel.scrollTop = scrolled;
@@ -103,6 +106,19 @@ export class Inspector {
     return [element("h3", "", `Context: ${Math.round(share * 100)} % of ${number(agent.context_max)} tokens`), meter];
   }
 
+  /** In which room it is; another one can be chosen. @param {any} agent */
+  room(agent) {
+    const label = element("label", "check", "Room");
+    const select = document.createElement("select");
+    select.append(new Option("none", "", false, !agent.room_id), ...this.rooms.map(([id, name]) => new Option(name, id, false, id === agent.room_id)));
+    select.addEventListener("change", () => {
+      const message = select.value ? { type: "join_room", agent_id: agent.agent_id, room_id: select.value } : { type: "leave_room", agent_id: agent.agent_id };
+      this.use.request(message).catch((error) => { this.use.say(error.message); select.value = agent.room_id ?? ""; });
+    });
+    label.append(select);
+    return label;
+  }
+
   /** @param {any} agent @param {any[]} tasks @param {boolean} may @param {string} draft */
   tasks(agent, tasks, may, draft) {
     if (!may && !tasks.length) return [];
@@ -111,7 +127,7 @@ export class Inspector {
       const row = element("li");
       row.append(element("span", "", task.task_name));
       if (may) {
-        const done = button("Done", () => { this.use.request({ type: "complete_task", task_id: task.id }).catch(() => {}); });
+        const done = button("Done", () => { this.use.request({ type: "complete_task", task_id: task.id }).catch((error) => this.use.say(error.message)); });
         done.ariaLabel = `Done: ${task.task_name}`;
         row.append(done);
       }
@@ -126,7 +142,7 @@ export class Inspector {
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       if (!name.value.trim()) return;
-      this.use.request({ type: "assign_task", agent_id: agent.agent_id, task_name: name.value.trim() }).then(() => { name.value = ""; }).catch(() => {});
+      this.use.request({ type: "assign_task", agent_id: agent.agent_id, task_name: name.value.trim() }).then(() => { name.value = ""; }).catch((error) => this.use.say(error.message));
     });
     return [element("h3", "", "Tasks"), ...(tasks.length ? [list] : []), form];
   }
@@ -135,7 +151,7 @@ export class Inspector {
   life(agent, may) {
     const label = element("label", "check");
     const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: Boolean(agent.decides), disabled: !may });
-    box.addEventListener("change", () => { this.use.request({ type: "set_decision_loop", agent_id: agent.agent_id, on: box.checked }).catch(() => {}); });
+    box.addEventListener("change", () => { this.use.request({ type: "set_decision_loop", agent_id: agent.agent_id, on: box.checked }).catch((error) => { box.checked = !box.checked; this.use.say(error.message); }); });
     label.append(box, element("span", "", "Decides by itself what to do"));
     const list = element("ul", "states");
     for (const one of [...(agent.chose ?? [])].reverse().slice(0, 6)) {

@@ -55,6 +55,10 @@ def test_tasks_in_the_inspector_and_on_the_desk(tmp_path: Path) -> None:
         for here in (page, second):
             here.locator("#people button").first.focus()
             here.keyboard.press("Enter")
+        page.locator("#inspector select").select_option("")  # D19: out of the room and in again
+        expect(second.locator(".member .name")).to_have_text(["Bob"])
+        page.locator("#inspector select").select_option("room_001")
+        expect(second.locator(".member .name")).to_have_text(["Bob", "Alice"])
         page.get_by_label("A new task for Alice").fill("draw the map")
         page.keyboard.press("Enter")
         expect(second.locator(".tasks")).to_contain_text("draw the map")

@@ -308,8 +308,15 @@ class Deciding(Parts):
         if wanted in ("desk", "seat", "home", "my desk"):
             return [self._home(agent)]
         kept = self._kept(agent)
-        spots = [plan.spots_at(kind) for kind in VISITED if kind in wanted or wanted in kind]
-        return [place for places in spots for place in places if place.tile not in kept]
+        kinds = [kind for kind in VISITED if kind in wanted or wanted in kind] if wanted else []
+        spots = [place for kind in kinds for place in plan.spots_at(kind)]
+        free = [place for place in spots if place.tile not in kept]
+        if free:
+            return free
+        queue = [(near, place.tile) for place in spots for near in plan.beside(place.tile) if near not in kept]
+        return [
+            Place(near, plan.facing(near, tile)) for near, tile in queue
+        ]  # somebody is there: one stands beside them
 
     def _speak_up(self, agent: Agent, action: actions.Speak) -> None:
         text = " ".join(action.text.split())[: actions.LONGEST_SPEECH]

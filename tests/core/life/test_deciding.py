@@ -182,6 +182,19 @@ def test_moving_goes_to_places_people_and_tiles() -> None:
     assert agent(office, "Ann").errand == "seat"
 
 
+def test_where_somebody_stands_already_one_stands_beside_them() -> None:
+    office = office_of("Ann", "Ben", "Cat")
+    for name in ("Ann", "Ben", "Cat"):
+        until_thinking(office, name)
+        decides(office, name, action="move", to="water cooler")
+    places = {agent(office, name).position for name in ("Ann", "Ben", "Cat")}
+    assert len(places) == 3
+    assert max(one.x for one in places) - min(one.x for one in places) <= 2
+    until_thinking(office, "Ann")
+    decides(office, "Ann", action="move", to="")
+    assert not office.of(e.AgentDecided)[-1].understood
+
+
 def test_speaking_reaches_who_is_near_and_who_is_meant() -> None:
     """C12: the one who is meant first; it takes its time, and then it is over."""
     office = office_of("Ann", "Ben", "Cat")
