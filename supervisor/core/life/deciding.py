@@ -170,8 +170,8 @@ class Deciding(Parts):
         return situation.Colleague(Person(other.name, other.role), f"is {busy}, {where}")
 
     def _places(self) -> list[str]:
-        kinds = {thing.kind for thing in self.plan.things}
-        return [*(kind for kind in VISITED if kind in kinds), "desk"]
+        """Where one can stand, by name."""
+        return [*(kind for kind in VISITED if self.plan.spots_at(kind)), "desk"]
 
     def _hearers(self, speaker: Agent) -> list[Agent]:
         """Who is near enough, the nearest first (C12)."""
