@@ -47,7 +47,9 @@ const members = new Members({ ask, remove: (agent) => dialogs.farewell(agent, re
 const pending = new Pending({ ask });
 const composer = new Composer({ request, say, connected: () => $("connection").dataset.state === "connected" });
 new Search({ request, open(found) {
-  if (found.room_id && !state.rooms.has(found.room_id)) { say("That room is closed: supervisor history shows it."); return; }
+  if (found.room_id && !state.rooms.has(found.room_id)) {  // as it was when it was closed, to read only
+    closed = { ...around(state), room_id: found.room_id, name: `${found.room ?? found.room_id} (closed)`, messages: [], oldest: undefined };
+  }
   show(found.room_id || AROUND);
   requestAnimationFrame(() => requestAnimationFrame(() => bring(found.message_id, 20)));
 } });
@@ -134,6 +136,7 @@ function show(id) {
 
 function room() {
   if (roomId === AROUND) return listening();
+  if (closed && roomId === closed.room_id && !state.rooms.has(roomId)) return closed;
   if (!roomId || !state.rooms.has(roomId)) {
     const rooms = [...state.rooms.values()];
     const own = rooms.filter((one) => !Object.keys(one.guests ?? {}).length);  // two who get together are not in the way
@@ -142,6 +145,7 @@ function room() {
   return roomId ? state.rooms.get(roomId) : null;
 }
 
+/** A room that is closed, while it is read. @type {any} */ let closed = null;
 /** @type {{talk: any, room: any}} */ let passing = { talk: null, room: null };
 /** What is said outside of rooms, while nothing is. */
 function listening() {
@@ -183,6 +187,7 @@ function drawRooms() {
   const select = $("rooms");
   const rooms = [...state.rooms.values()].map((one) => ({ id: one.room_id, text: `${one.name}${happens(one)}` }));
   if (state.talk.length) rooms.push({ id: AROUND, text: "Around the office" });
+  if (room() === closed && closed) rooms.push({ id: closed.room_id, text: closed.name });
   select.hidden = rooms.length < 2;
   const wanted = JSON.stringify([rooms, roomId]);
   if (select.dataset.shown === wanted) return;
@@ -262,7 +267,7 @@ function drawProgress(here) {
 
 /** Whether there is something to stop. @param {any} here */
 function busy(here) {
-  return Boolean(here && (here.auto || here.agents.some((/** @type {string} */ id) => state.agents.get(id)?.state !== "idle" && state.agents.has(id))));
+  return Boolean(here && (here.auto || here.agents.some((/** @type {string} */ id) => state.agents.get(id)?.asked)));
 }
 
 /** @param {any} here */

@@ -46,6 +46,7 @@ export function applied(state, event, now = event.at) {
       state.agents.set(event.agent_id, {
         ...event, state: "idle", state_since: event.at, current_task: null, last_message: "", input_tokens: 0,
         output_tokens: 0, context_tokens: 0, cost_usd: 0, participating: true, spawned_at: event.at, states: [],
+        asked: false, decides: Boolean(state.options?.free?.includes(event.cli_backend)),
         path: [event.position], started_at: event.at, ms_per_tile: 333, facing: "down", reason: "enters",
       });
       if (room) room.agents.push(event.agent_id);
@@ -104,6 +105,7 @@ export function applied(state, event, now = event.at) {
       if (agent) {
         agent.said = { id: event.ask_id, text: "", blocks: [], over: false, at: event.at };
         agent.failed = "";
+        agent.asked = true;
       }
       if (room) room.waiting_for_response = event.agent_id;
       if (room && event.purpose === "outcome") room.concluding = event.agent_id;
@@ -113,6 +115,7 @@ export function applied(state, event, now = event.at) {
     case "turn_ended":
       if (agent) {
         agent.tool = "";
+        agent.asked = false;
         agent.failed = event.outcome === "failed" ? event.detail || "failed" : "";
         if (agent.said?.id === event.ask_id) agent.said.over = true;
       }

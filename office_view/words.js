@@ -37,7 +37,7 @@ export function whyEnded(end, agents) {
 /** Who is at work in a room, as `Name | Role thinking...`; nothing where nobody is.
  * @param {any} room @param {Map<string, any>} agents */
 export function working(room, agents) {
-  const busy = (room?.agents ?? []).map((/** @type {string} */ id) => agents.get(id)).filter((/** @type {any} */ one) => one && one.state !== "idle");
+  const busy = (room?.agents ?? []).map((/** @type {string} */ id) => agents.get(id)).filter((/** @type {any} */ one) => one?.asked);
   if (busy.length > 1) return `${busy.length} agents waiting to respond`;
   if (!busy.length) return "";
   const [one] = busy;

@@ -76,7 +76,9 @@ export class Inspector {
   /** @param {HTMLElement} panel @param {any} agent @param {string[][]} facts @param {boolean} may @param {any[]} tasks
    * @param {boolean} lively whether agents here decide anything at all */
   build(panel, agent, facts, may, tasks, lively) {
-    const draft = /** @type {HTMLInputElement | null} */ (panel.querySelector(".new-task"))?.value ?? "";
+    const typed = /** @type {HTMLInputElement | null} */ (panel.querySelector(".new-task"))?.value ?? "";
+    const draft = panel.dataset.agent === agent.agent_id ? typed : "";
+    panel.dataset.agent = agent.agent_id;
     const focused = panel.contains(document.activeElement) ? document.activeElement?.className : null;
     const scrolled = panel.scrollTop;
     const head = element("header");

@@ -36,7 +36,7 @@ export class Pending {
     this.room = room;
     const waiting = room?.pending ?? [];
     const answering = room && !room.auto ? room.agents.map((/** @type {string} */ id) => state.agents.get(id))
-      .filter((/** @type {any} */ agent) => agent && agent.state !== "idle" && room.concluding !== agent.agent_id) : [];
+      .filter((/** @type {any} */ agent) => agent?.asked && room.concluding !== agent.agent_id) : [];
     const may = state.scope === "operator";
     $("pending").hidden = !waiting.length && !answering.length;
     $("pending-actions").hidden = !waiting.length || !may;

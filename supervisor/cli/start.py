@@ -146,7 +146,7 @@ class Serving:
     async def _populate(self, auto: bool, topic: str | None) -> None:
         """The rooms of the configuration, or one to begin with; then the conversation that was asked for."""
         await self.runtime.look(lambda: None)  # what was running has been revived
-        if not self.runtime.core.state.rooms:
+        if not any(not room.guests for room in self.runtime.core.state.rooms.values()):
             everybody = RoomEntry(name="Office", agents=tuple(agent.name for agent in self.office.agents))
             for room in self.office.rooms or (everybody,):
                 settings = msgspec.structs.replace(options.room_settings(self.office, room), **self.flags)
@@ -161,7 +161,7 @@ class Serving:
             await self._converse(topic)
 
     async def _converse(self, topic: str | None) -> None:
-        rooms = self.runtime.core.state.rooms
+        rooms = {room.id: room for room in self.runtime.core.state.rooms.values() if not room.guests}
         running = next((room for room in rooms.values() if room.auto), None)
         if running is not None and running.auto is not None:
             about = printable(running.auto.topic)

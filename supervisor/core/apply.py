@@ -8,7 +8,7 @@ import msgspec
 
 from supervisor import events as e
 
-from .life.remembering import Lived, remember
+from .life.remembering import Lived, remember, spend
 from .office import characters
 from .office.plan import plan_of
 from .state import KEPT_MESSAGES, KEPT_STATES, Agent, Ask, Auto, Hearing, Room, State
@@ -162,9 +162,12 @@ def _left(state: State, event: e.AgentLeft) -> None:
 def _used(state: State, event: e.UsageReported) -> None:
     agent = state.agents[event.agent_id]
     room = state.rooms.get(agent.room_id or "")
-    if room is not None:
-        room.tokens += event.input_tokens + event.output_tokens - agent.input_tokens - agent.output_tokens
+    used = event.input_tokens + event.output_tokens - agent.input_tokens - agent.output_tokens
+    if room is not None and not agent.alone:
+        room.tokens += used
         room.cost_usd += event.cost_usd - agent.cost_usd
+    if agent.alone or (room is not None and room.guests):
+        spend(agent, event.at, used)
     agent.input_tokens, agent.output_tokens = event.input_tokens, event.output_tokens
     agent.context_tokens, agent.cost_usd = event.context_tokens, event.cost_usd
 
@@ -197,7 +200,7 @@ def _turn(
                 upto=room.count, since=event.at, instruction=event.instruction,
                 mentioned=event.mentioned, manual=event.manual, purpose=event.purpose,
             )  # fmt: skip
-            agent.ask_id, agent.failed, agent.tool = event.ask_id, "", ""
+            agent.ask_id, agent.failed, agent.tool, agent.alone = event.ask_id, "", "", False
             room.failed = [other for other in room.failed if other != agent.id]
             if event.purpose == "outcome":
                 room.concluding = agent.id
@@ -319,6 +322,7 @@ def _room(state: State, event: e.RoomUpdated) -> None:
         state.agents[agent_id].room_id = room.id
     room.agents = list(event.agents)
     room.failed = [agent_id for agent_id in room.failed if agent_id in event.agents]
+    room.concluding = room.concluding if room.concluding in event.agents else ""
     room.skip_count = {agent_id: count for agent_id, count in room.skip_count.items() if agent_id in event.agents}
     room.current_index, room.mentioned, room.due = event.current_index, list(event.mentioned), list(event.due)
     if room.auto is not None:

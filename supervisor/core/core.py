@@ -129,6 +129,8 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Deciding, Mov
         match given:
             case inputs.SpawnAgent():
                 room = self._room(given.room_id) if given.room_id is not None else self._only_room()
+                if room is not None:
+                    self._check_guests(room)
                 self._made = self._spawn(given.agent_config, room)
             case inputs.TerminateAgent():
                 self._remove(self._agent(given.agent_id), "terminated")
@@ -268,7 +270,9 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Deciding, Mov
         return self.state.agents[agent_id]
 
     def _only_room(self) -> Room | None:
-        return next(iter(self.state.rooms.values())) if len(self.state.rooms) == 1 else None
+        """Where there is just one, beside those of agents who talk something over."""
+        rooms = [room for room in self.state.rooms.values() if not room.guests]
+        return rooms[0] if len(rooms) == 1 else None
 
     def _room(self, room_id: str | None) -> Room:
         if room_id is None:
@@ -280,7 +284,7 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Deciding, Mov
         return self.state.rooms[room_id]
 
     def _running(self, room_id: str | None) -> Room:
-        autos = self._autos()
+        autos = [room for room in self._autos() if not room.guests]
         room = autos[0] if room_id is None and len(autos) == 1 else self._room(room_id)
         if room.auto is None:
             raise Refused("invalid_state", f"Auto mode is not running in {room.name}.")

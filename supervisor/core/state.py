@@ -51,8 +51,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
     ask_id: str
     since: float
-    tokens: int
-    """What it had used before."""
+    task_id: int | None = None
+    """The task that it was told of."""
 
 
 class Agent(msgspec.Struct, kw_only=True):
@@ -99,11 +99,13 @@ class Agent(msgspec.Struct, kw_only=True):
     """Whether it decides by itself what to do; where nobody has said, its backend says it."""
     decision: Decision | None = None
     """What it is thinking about by itself."""
+    alone: bool = False
+    """What it uses, it uses for its own thoughts."""
     decided_at: float = 0.0
     decisions: list[float] = []
     """When it began to decide, within the last hour."""
     spent: list[tuple[float, int]] = []
-    """What its decisions have used, within the last hour: when, and how many tokens."""
+    """What it has used by itself within the last hour: when, and how many tokens."""
     waits: int = 0
     """How often in a row it has decided to wait."""
     replies: int = 0

@@ -36,6 +36,7 @@ def snapshot(core: Core, now: float) -> dict[str, Any]:
             "limits": {"agents": rules.most_agents, "rooms": rules.most_rooms},
             "settings": full(rules.settings),
             "life": msgspec.to_builtins(rules.life),
+            "free": [name for name, facts in rules.backends.items() if facts.free],
         },
     }
 
@@ -52,7 +53,8 @@ def agent(core: Core, one: Agent, now: float) -> dict[str, Any]:
         "thinking": one.state == "thinking", "input_tokens": one.input_tokens, "output_tokens": one.output_tokens,
         "context_tokens": one.context_tokens, "context_max": one.context_max, "cost_usd": one.cost_usd,
         "last_message": one.last_message, "spawned_at": one.spawned_at,
-        "decides": core.decides(one), "deciding": one.decision is not None,
+        "decides": core.wants_to_decide(one), "deciding": one.decision is not None,
+        "asked": one.ask_id is not None,
         "tool": one.tool, "failed": one.failed, "states": [{"state": s, "at": at} for s, at in one.states],
     }  # fmt: skip
 

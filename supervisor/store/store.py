@@ -230,6 +230,8 @@ def search(db: Database, query: str, room_id: str | None = None, limit: int = 50
     words = re.findall(r"\w+", query)
     if not words:
         return []
+    if "said" not in db.table_names():
+        raise StoreError("The database is of an older version: start the server once, and it can be searched.")
     wanted = " ".join(f'"{word}"' for word in words) + "*"
     rows = db.query(
         "SELECT content, author_name, author, room_id, message_id, at, rooms.name AS room FROM said "
@@ -329,7 +331,7 @@ def back_up(path: Path, to: Path) -> None:
         raise StoreError(f"{to} is there already: choose another name.")
     db = read_only(path)
     try:
-        db.conn.execute("VACUUM INTO ?", (str(to),))
+        db.conn.execute("VACUUM INTO ?", (str(to.absolute()),))
         to.chmod(0o600)
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"{to} cannot be written: {error}.") from None

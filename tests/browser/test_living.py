@@ -30,6 +30,8 @@ def test_what_they_do_of_their_own_accord(tmp_path: Path) -> None:
         window = Window(found, started)
         page = window.open()
         window.until("[...office.scene.words.values()].some((one) => one.text.includes('quiet morning'))")
+        expect(page.locator("#toggle")).to_have_text("▶ Auto")  # what they do by themselves is nothing to stop
+        expect(page.locator("#working")).to_be_empty()
         page.select_option("#rooms", "around")
         expect(page.locator(".message.agent .words").first).to_have_text("A quiet morning, is it not?")
         expect(page.locator("#write")).not_to_be_editable()
@@ -55,6 +57,13 @@ def test_tasks_in_the_inspector_and_on_the_desk(tmp_path: Path) -> None:
         for here in (page, second):
             here.locator("#people button").first.focus()
             here.keyboard.press("Enter")
+        page.get_by_label("A new task for Alice").fill("for Alice only")
+        page.locator("#people button").nth(1).focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("A new task for Bob")).to_have_value("")
+        page.locator("#people button").first.focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_label("A new task for Alice")).to_be_visible()
         page.locator("#inspector select").select_option("")  # D19: out of the room and in again
         expect(second.locator(".member .name")).to_have_text(["Bob"])
         page.locator("#inspector select").select_option("room_001")
@@ -88,6 +97,14 @@ def test_search_finds_what_was_said_and_goes_there(tmp_path: Path) -> None:
         expect(page.locator(".hit")).to_have_count(2)
         page.locator(".hit").last.click()
         expect(page.locator(".message.marked")).to_contain_text("A zebra")
+        page.click("#menu summary")
+        page.click("#close-open")
+        page.click("#confirm-yes")
+        page.click("#search-open")
+        page.fill("#search-words", "zebra")
+        page.locator(".hit").last.click()  # also what was said in a room that is closed
+        expect(page.locator(".message.marked")).to_contain_text("A zebra")
+        expect(page.locator("#rooms option:checked")).to_contain_text("(closed)")
         page.click("#search-open")
         page.fill("#search-words", "xylophone")
         expect(page.locator("#search-found")).to_contain_text("Nothing was found")

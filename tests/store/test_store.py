@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3 as stdlib_sqlite3
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,9 +17,6 @@ from supervisor.core.core import BackendFacts, Core, Rules
 from supervisor.errors import StoreError
 from supervisor.store import folder, schema, store
 from supervisor.store.store import Batch, Process, Prompt, Store
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -316,6 +314,8 @@ def test_an_older_database_is_brought_up_to_date_with_all_that_was_said(path: Pa
                       "PRAGMA user_version = 1"):  # fmt: skip
         life.store._connection.execute(statement)
     life.store.close()
+    with pytest.raises(StoreError, match="start the server once"):
+        store.search(store.read_only(path), "say")
     for _ in range(2):
         again = Store(path)
         assert len(again.search("say")) == 3
@@ -338,7 +338,7 @@ def test_a_damaged_database_is_refused_with_advice_and_untouched(path: Path) -> 
     assert [one.name for one in path.parent.iterdir()] == [path.name]
 
 
-def test_a_backup_is_whole_also_during_writes(path: Path, tmp_path: Path) -> None:
+def test_a_backup_is_whole_also_during_writes(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """C9: it opens by itself, holds everything that was committed, and is for nobody else to read."""
     life = Life(path)
     life.talk(20)
@@ -349,6 +349,9 @@ def test_a_backup_is_whole_also_during_writes(path: Path, tmp_path: Path) -> Non
     again = Store(copy)
     assert again.load().seq < life.core.state.seq
     assert len(again.search("say")) == 20
+    monkeypatch.chdir(tmp_path)
+    store.back_up(path, Path("file:odd name.db"))
+    assert (tmp_path / "file:odd name.db").stat().st_mode & 0o777 == 0o600
     with pytest.raises(StoreError, match="is there already"):
         store.back_up(path, copy)
     with pytest.raises(StoreError, match="cannot be written"):

@@ -58,12 +58,14 @@ class Deciding(Parts):
 
     # -- when -----------------------------------------------------------------------------------------------------
 
+    def wants_to_decide(self, agent: Agent) -> bool:
+        """Whether somebody is switched on: by hand, or because it costs nothing."""
+        free = agent.backend in self.rules.backends and self.rules.backends[agent.backend].free
+        return free if agent.decides is None else agent.decides
+
     def decides(self, agent: Agent) -> bool:
         """Whether somebody has a life of its own at all."""
-        usual = self.rules.backends[agent.backend].free if agent.backend in self.rules.backends else False
-        return self.rules.life.idle_seconds > 0 and self.state.decides and (
-            usual if agent.decides is None else agent.decides
-        )  # fmt: skip
+        return self.rules.life.idle_seconds > 0 and self.state.decides and self.wants_to_decide(agent)
 
     def _may_decide(self, agent: Agent) -> bool:
         room = self.state.rooms.get(agent.room_id or "")
@@ -81,7 +83,10 @@ class Deciding(Parts):
             elif agent.ask_id is None and agent.state in ("speaking", "listening"):
                 yield agent.busy_until, agent
             elif agent.state == "idle" and self._may_decide(agent):
-                yield max(self._decides_at(agent), latest + slot), agent
+                if agent.heard_from:  # it was busy when it heard that
+                    yield max(agent.busy_until, self._allowed_at(agent)), agent
+                else:
+                    yield max(self._decides_at(agent), latest + slot), agent
 
     def _decides_at(self, agent: Agent) -> float:
         life = self.rules.life
@@ -116,7 +121,7 @@ class Deciding(Parts):
                 self._heard_out(agent)
             elif not begun and agent.state == "idle" and self._may_decide(agent):
                 begun = True
-                self._ask_decision(agent)
+                self._ask_decision(agent, agent.heard_from)
 
     # -- asking ---------------------------------------------------------------------------------------------------
 
@@ -209,17 +214,19 @@ class Deciding(Parts):
         speaker = self.state.agents.get(spoke.agent_id)
         if speaker is None or spoke.room_id is not None:
             return
-        if agent.ask_id is not None or agent.state == "speaking":
-            self._emit(e.AgentAcknowledged(agent_id=agent.id, sender=speaker.id))
+        chosen = bool(spoke.recipients) and spoke.recipients[0] == agent.id
+        answers = chosen and agent.replies < MOST_REPLIES and agent.participating and self.decides(agent)
+        until = max(spoke.until, self.now)
+        room = self.state.rooms.get(agent.room_id or "")
+        if agent.ask_id is not None or agent.state == "speaking" or (room is not None and room.auto is not None):
+            until = max(until, agent.busy_until)
+            self._emit(e.AgentAcknowledged(agent_id=agent.id, sender=speaker.id, until=until, answers=answers))
             return
         resumes = agent.decision is not None or agent.resumes
         if agent.decision is not None:
             self._drop_decision(agent, "interrupted", f"{speaker.name} spoke", then="listening")
         elif agent.state == "idle":
             self._enter(agent, "listening")
-        chosen = spoke.recipients and spoke.recipients[0] == agent.id
-        answers = bool(chosen) and agent.replies < MOST_REPLIES and self._may_decide(agent)
-        until = max(spoke.until, self.now)
         self._emit(e.AgentAcknowledged(
             agent_id=agent.id, sender=speaker.id, until=until, answers=answers, resumes=resumes
         ))  # fmt: skip
@@ -267,6 +274,7 @@ class Deciding(Parts):
 
     def _carry_out_action(self, agent: Agent, action: actions.AnyAction) -> None:
         """Raises Misunderstood before anything has happened, where it cannot be done."""
+        told_of = agent.decision.task_id if agent.decision else None
         match action:
             case actions.Wait():
                 self._chose(agent, "wait", detail=action.reason[:200])
@@ -277,8 +285,8 @@ class Deciding(Parts):
                 self._speak_up(agent, action)
             case actions.Collaborate():
                 self._get_together(agent, action)
-        if action.task_done and agent.task_id is not None:
-            self._complete(agent.task_id)
+        if action.task_done and told_of is not None and told_of in self.state.tasks:
+            self._complete(told_of)
 
     def _go(self, agent: Agent, to: str | e.Position) -> None:
         goal = self._person_called(agent, to) if isinstance(to, str) else None
@@ -343,8 +351,10 @@ class Deciding(Parts):
         on = speech.strip(" ".join(action.on.split()), self.rules.settings.keyword)
         about = on[: actions.LONGEST_SUBJECT] or "what each of us is working on"
         full = any(one.context_max and one.context_tokens >= FULL * one.context_max for one in (agent, other))
-        if full or not self._may_join(other):
+        if full or not self._may_join(other) or not self._may_join(agent):
             raise actions.Misunderstood(f"{other.name} is busy")
+        if other.name.lower() == agent.name.lower():
+            raise actions.Misunderstood(f"there is another {other.name}")
         if len(self.state.rooms) >= self.rules.most_rooms:
             raise actions.Misunderstood("there is no room free")
         self._chose(agent, "collaborate", target=other.name, content=about)
@@ -362,6 +372,12 @@ class Deciding(Parts):
                 self._update(home, members=[i for i in home.agents if i != one.id], next_at=None)
             self._update(room, members=[*room.agents, one.id])
         self._start_auto(inputs.StartAutoMode(roomId=room.id, topic=about), unattended=True)
+
+    def _call_back(self, room: Room) -> None:
+        """Somebody wants something of this room: those who talk something over elsewhere come back first."""
+        for other in [*self.state.rooms.values()]:
+            if other.auto is not None and any(home and home.room_id == room.id for home in other.guests.values()):
+                self._end(other, "user", e.PERSON, "they were called back")
 
     def _place_of(self, agent: Agent) -> e.Home | None:
         if agent.room_id is None:
@@ -384,7 +400,8 @@ class Deciding(Parts):
             agent = self.state.agents.get(agent_id)
             if home is not None and came_from is not None and agent is not None and agent.name.lower() not in names:
                 members = [*home.agents[: came_from.place], agent_id, *home.agents[came_from.place :]]
-                self._update(home, members=members, next_at=home.auto.next_at if home.auto else None)
+                index = home.current_index + (came_from.place <= home.current_index and len(home.agents) > 0)
+                self._update(home, members=members, index=index, next_at=home.auto.next_at if home.auto else None)
         if not room.agents:
             self._emit(e.RoomClosed(room_id=room.id))
 

@@ -8,7 +8,7 @@ from supervisor import events as e
 from supervisor.core.state import KEPT_NEWS, KEPT_OVERHEARD, KEPT_TALK, Decision, News, Talk
 
 if TYPE_CHECKING:
-    from supervisor.core.state import State
+    from supervisor.core.state import Agent, State
 
 HOUR, SPAN = 3600.0, 300.0
 NOTICED: dict[str, str] = {
@@ -26,8 +26,8 @@ def remember(state: State, event: Lived) -> None:
         case e.DecisionStarted():
             agent = state.agents[event.agent_id]
             state.decision_count += 1
-            used = agent.input_tokens + agent.output_tokens
-            agent.decision = Decision(ask_id=event.ask_id, since=event.at, tokens=used)
+            agent.decision = Decision(ask_id=event.ask_id, since=event.at, task_id=agent.task_id)
+            agent.alone = True
             agent.decisions = [*(at for at in agent.decisions if at > event.at - HOUR), event.at]
             agent.replies = agent.replies + 1 if event.heard_from else 0
             agent.heard_from, agent.resumes, agent.looked_up = "", False, event.seq
@@ -56,15 +56,17 @@ def remember(state: State, event: Lived) -> None:
 
 def _decided(state: State, event: e.AgentDecided) -> None:
     agent = state.agents[event.agent_id]
-    if agent.decision is not None:
-        used = agent.input_tokens + agent.output_tokens - agent.decision.tokens
-        last = agent.spent[-1] if agent.spent else (0.0, 0)
-        together = event.at - last[0] < SPAN  # a few sums are enough to say what an hour has cost
-        recent = [one for one in agent.spent[: -1 if together else None] if one[0] > event.at - HOUR]
-        agent.spent = [*recent, (last[0], last[1] + used) if together else (event.at, used)]
     agent.decision, agent.decided_at = None, event.at
-    if event.outcome == "answered":
+    if event.outcome != "interrupted":
         agent.waits = agent.waits + 1 if event.action == "wait" else 0
+
+
+def spend(agent: Agent, at: float, used: int) -> None:
+    """A few sums are enough to say what an hour has cost."""
+    last = agent.spent[-1] if agent.spent else (0.0, 0)
+    together = at - last[0] < SPAN
+    recent = [one for one in agent.spent[: -1 if together else None] if one[0] > at - HOUR]
+    agent.spent = [*recent, (last[0], last[1] + used) if together else (at, used)]
 
 
 def _spoke(state: State, event: e.AgentSpoke) -> None:

@@ -38,6 +38,7 @@ class Manual(Parts):
             raise Refused("invalid_state", "Auto mode is running: stop it to say something, or allow barge-in.")
         if auto is None:
             self._check_budget(room)
+            self._call_back(room)
         self._say(room, "user", text, e.PERSON, PERSON_NAME)
         if auto is not None:
             called = self._called(room, text, e.PERSON)
@@ -161,6 +162,9 @@ class Manual(Parts):
             return
         if room.auto is None:
             raise Refused("invalid_state", f"{room.name} is in manual mode already.")
+        if room.guests:  # nobody moderates two who talk something over: they go back
+            self._end(room, "user", e.PERSON)
+            return
         waiting = [self.state.asks[ask_id].agent_id for ask_id in room.auto.wave]
         queued = {*room.agents[room.current_index :], *room.mentioned}
         rest = [i for i in room.agents if i in queued and self.state.agents[i].participating]

@@ -24,6 +24,8 @@ class Moderating(Parts):
         """D9: passed over from the next turn on; one that is under way is finished."""
         if agent.participating == participating:
             return
+        if not participating:
+            self._free_up(agent, "paused")
         self._emit(e.ParticipationChanged(agent_id=agent.id, participating=participating))
         room = self.state.rooms.get(agent.room_id or "")
         if participating and room is not None and room.auto is not None and room.auto.paused == "nobody":
@@ -41,6 +43,7 @@ class Moderating(Parts):
         """D19: an agent is in one room at a time; it comes in at the end of the order."""
         if agent.room_id == room.id:
             raise Refused("invalid_state", f"{agent.name} is in {room.name} already.")
+        self._check_guests(room)
         self._check_name(agent.name, room.id)
         if agent.room_id is not None:
             self._leave(agent)
@@ -54,11 +57,16 @@ class Moderating(Parts):
         if room.auto is not None and room.auto.paused == "nobody":
             self._resume(room)
 
+    def _check_guests(self, room: Room) -> None:
+        if room.guests:
+            raise Refused("invalid_state", f"{room.name} talk something over: wait until they are back, or stop them.")
+
     def _leave(self, agent: Agent) -> None:
         """It stays in the office, and what it said stays in the room."""
         room = self.state.rooms.get(agent.room_id or "")
         if room is None:
             raise Refused("invalid_state", f"{agent.name} is in no room.")
+        self._check_guests(room)
         if agent.ask_id is not None:
             raise Refused("invalid_state", f"{agent.name} is answering: wait until that is over.")
         place, rest = room.agents.index(agent.id), [i for i in room.agents if i != agent.id]

@@ -40,8 +40,11 @@ class Concluding(Parts):
     def _conclude_again(self, room: Room) -> None:
         """The outcome that was asked for and did not come: from somebody, if need be from another."""
         agent = self.state.agents.get(room.concluding)
-        if agent is not None and agent.ask_id is None and (agent.participating or self._speakers(room)):
-            self._request_outcome(room, agent.id if agent.participating else None)
+        if agent is None or agent.id not in room.agents or room.auto is not None or not self._speakers(room):
+            return
+        asked = agent if agent.participating else self.state.agents[self._speakers(room)[-1]]
+        if asked.ask_id is None:
+            self._request_outcome(room, asked.id)
 
     def _outcome_over(self, room: Room, ask: Ask, over: inputs.TurnOver) -> None:
         agent = self.state.agents[ask.agent_id]

@@ -79,6 +79,9 @@ class Pausing(Parts):
         if room.auto is not auto or auto.paused is not None:  # over; or it waits already, and goes on waiting for that
             return
         detail = speech.strip(detail, room.settings.keyword)
+        if room.guests and reason != "suspended":  # nobody presses Retry for two who talk something over
+            self._end(room, "error", "supervisor", detail)
+            return
         self._emit(e.AutoModePaused(
             roomId=room.id, reason=reason, retryAt=retry_at, detail=detail, own_fault=own_fault
         ))  # fmt: skip

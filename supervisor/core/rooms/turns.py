@@ -38,13 +38,16 @@ class Turns(Parts):
     # -- beginning and ending -------------------------------------------------------------------------------------
 
     def _start_auto(self, given: inputs.StartAutoMode, *, unattended: bool = False) -> None:
-        room = self._room(given.roomId) if given.roomId is not None or self.state.rooms else None
+        own = [room for room in self.state.rooms.values() if not room.guests]
+        room = self._room(given.roomId) if given.roomId is not None or own else None
         if room is not None and room.auto is not None:
             raise Refused("invalid_state", f"Auto mode is running in {room.name} already.")
         if room is not None:
             self._check_start(room)
         settings = self._settings(room.settings if room else self.rules.settings, given)
         topic = self._checked_topic(given.topic, settings.keyword)
+        if room is not None:
+            self._call_back(room)
         members = self._members(room, given.agents)
         if room is None:
             room = self._open_room("", settings)
@@ -56,6 +59,8 @@ class Turns(Parts):
                 agent, how = self.state.agents[agent_id], "joined" if agent_id in members else "left"
                 self._say(room, "system", f"{agent.name} | {agent.role} {how} the conversation")
         self._top_up(room)
+        for agent_id in room.agents:
+            self._free_up(self.state.agents[agent_id], "auto mode begins")
         said = [m for m in room.messages if m.active and m.type in ("user", "agent")]
         seed = given.seed if given.seed is not None else f"{self.rules.office_id} {self.state.message_count}"
         fresh = topic or (topics.draw(seed) if not said else "")

@@ -421,6 +421,163 @@ def test_after_a_restart_thoughts_are_gone_and_life_goes_on() -> None:
     assert thinking(office) != []
 
 
+def together(office: Office) -> Any:
+    """Ann and Ben talk something over in a room of their own; Cat is left."""
+    until_thinking(office, "Ann")
+    for name in thinking(office):
+        if name != "Ann":
+            decides(office, name, action="wait")
+    decides(office, "Ann", action="collaborate", **{"with": "Ben"}, on="the release")
+    return office.core.state.rooms["room_002"]
+
+
+HOME = ["agent_001", "agent_002", "agent_003"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [inputs.SetMode(room_id="room_002", mode="manual"), inputs.StopAutoMode(roomId="room_002"),
+     inputs.CloseRoom(room_id="room_002"), inputs.UserMessage(room_id="room_001", content="Where are you?"),
+     inputs.StartAutoMode(roomId="room_001", topic="x"), inputs.StartAutoMode(topic="x"),
+     inputs.UserMessage(content="Where are you?")],
+)  # fmt: skip
+def test_two_who_got_together_come_back_when_somebody_wants_something(command: Any) -> None:
+    """D3, D19: also between two turns; a command without a room means the one that is not theirs."""
+    office = office_of("Ann", "Ben", "Cat")
+    together(office)
+    over(office, "Ann", "first words")
+    office.tell(command)
+    assert "room_002" not in office.core.state.rooms
+    assert office.room.agents == HOME
+    if isinstance(command, inputs.UserMessage):
+        assert sorted(asked(office)) == ["Ann", "Ben", "Cat"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [inputs.JoinRoom(agent_id="agent_001", room_id="room_001"), inputs.LeaveRoom(agent_id="agent_001"),
+     inputs.JoinRoom(agent_id="agent_003", room_id="room_002"),
+     inputs.SpawnAgent(room_id="room_002", agent_config=inputs.AgentConfig(name="Dan", role="x"))],
+)  # fmt: skip
+def test_nobody_goes_in_or_out_of_a_talk_of_two(command: Any) -> None:
+    """D19: an agent is in one room, once."""
+    office = office_of("Ann", "Ben", "Cat")
+    together(office)
+    over(office, "Ann", "first words")
+    with pytest.raises(Refused, match="talk something over"):
+        office.tell(command)
+
+
+@pytest.mark.parametrize("kind", ["rate_limit", "unknown"])
+def test_a_talk_of_two_that_fails_is_over(kind: Any) -> None:
+    """Nobody presses Retry for it, and nobody waits for hours in it."""
+    office = office_of("Ann", "Ben", "Cat")
+    together(office)
+    over(office, "Ann", status="failed", kind=kind, detail="429", retry_at=office.now + 7200)
+    assert office.ends[-1] == "error"
+    assert office.room.agents == HOME
+
+
+def test_who_is_paused_or_called_into_auto_mode_leaves_its_thoughts_off() -> None:
+    """Decisions: a late answer does nothing any more."""
+    for command in (inputs.SetParticipation(agent_id="agent_001", participating=False),
+                    inputs.StartAutoMode(topic="x")):  # fmt: skip
+        office = office_of("Ann", "Ben", "Cat")
+        until_thinking(office, "Ann")
+        decision = agent(office, "Ann").decision
+        assert decision
+        office.tell(command)
+        assert agent(office, "Ann").decision is None
+        before = office.core.state.seq
+        text = '{"action": "collaborate", "with": "Ben"}'
+        office.tell(inputs.TurnOver(ask_id=decision.ask_id, status="answered", signal="x", text=text))
+        assert office.core.state.seq == before
+
+
+def test_two_of_the_same_name_do_not_get_together() -> None:
+    """D6: within a room every name is there once."""
+    office = office_of("Ann")
+    office.tell(inputs.CreateRoom(name="Second"))
+    office.tell(inputs.SpawnAgent(agent_config=inputs.AgentConfig(name="Ann", role="x"), room_id="room_002"))
+    until_thinking(office, "Ann")
+    decides(office, "Ann", action="collaborate", **{"with": "Ann"})
+    assert len(office.core.state.rooms) == 2
+    assert not office.of(e.AgentDecided)[-1].understood
+
+
+def test_an_outcome_that_did_not_come_does_not_spoil_a_restart() -> None:
+    """E6: who was to say it is elsewhere now."""
+    office = office_of("Ann", "Ben", "Cat")
+    office.tell(inputs.StartAutoMode(topic="x"))
+    office.answer("words")
+    office.tell(inputs.StopAutoMode())
+    office.tell(inputs.RequestOutcome())
+    over(office, "Ann", status="failed", detail="overloaded")
+    together(office)
+    office.core = Core(LIVELY, stored(office.core.state))
+    office.tell(inputs.Wake(), after=10)
+    assert "room_002" in office.core.state.rooms
+
+
+def test_ones_own_thoughts_are_paid_from_ones_own_purse() -> None:
+    """C6: a room's budget is for its conversation; talks of two count as one's own."""
+    office = office_of("Ann", "Ben", "Cat", cli_backend="claude")
+    for one in HOME:
+        office.tell(inputs.SetDecisionLoop(agent_id=one, on=True))
+    until_thinking(office, "Ann")
+    office.tell(inputs.UsageSeen(agent_id="agent_001", input_tokens=400, output_tokens=1, context_tokens=1))
+    assert office.room.tokens == 0
+    together(office)
+    office.tell(inputs.UsageSeen(agent_id="agent_001", input_tokens=600, output_tokens=1, context_tokens=1))
+    assert sum(tokens for _, tokens in agent(office, "Ann").spent) >= 1000
+    assert office.core._allowed_at(agent(office, "Ann")) > office.now + 3000
+
+
+def test_only_the_task_it_was_told_of_is_finished() -> None:
+    """C11."""
+    office = office_of("Ann")
+    office.tell(inputs.AssignTask(agent_id="agent_001", task_name="old"))
+    until_thinking(office, "Ann")
+    office.tell(inputs.AssignTask(agent_id="agent_001", task_name="new"))
+    decides(office, "Ann", action="wait", task_done=True)
+    assert [task.task_name for task in office.core.state.tasks.values()] == ["new"]
+
+
+def test_words_that_were_held_are_answered_when_the_turn_is_over() -> None:
+    """C7."""
+    office = office_of("Ann", "Ben")
+    office.tell(inputs.UserMessage(content="go"))
+    spoke = e.AgentSpoke(agent_id="agent_001", content="hey", recipients=["agent_002"], until=office.now + 2)
+    office.tell(inputs.Heard(agent_id="agent_002", spoke=spoke))
+    over(office, "Ben", "SKIP")
+    over(office, "Ann", "SKIP")
+    passes(office, 2.5)
+    assert [event.heard_from for event in office.of(e.DecisionStarted)] == ["agent_001"]
+
+
+def test_who_is_in_auto_mode_only_nods_at_what_is_said_in_passing() -> None:
+    """B5: nobody is left listening at the table."""
+    office = office_of("Ann", "Ben", "Cat")
+    office.tell(inputs.StartAutoMode(topic="x", agents=["agent_001", "agent_002"]))
+    spoke = e.AgentSpoke(agent_id="agent_003", content="hey", recipients=["agent_002"], until=office.now + 9)
+    office.tell(inputs.Heard(agent_id="agent_002", spoke=spoke))
+    assert agent(office, "Ben").state == "idle"
+    assert office.of(e.AgentAcknowledged)[-1].sender == "agent_003"
+
+
+def test_who_always_fails_is_asked_less_and_less_often() -> None:
+    office = office_of("Ann", rules=msgspec.structs.replace(LIVELY, life=deciding.Rules(idle_seconds=5)))
+    gaps = []
+    for _ in range(6):
+        until_thinking(office, "Ann")
+        decides(office, "Ann", status="failed")
+        failed = office.now
+        until_thinking(office, "Ann")
+        gaps.append(office.now - failed)
+        decides(office, "Ann", status="failed")
+    assert gaps[-1] > 3 * gaps[0]
+
+
 class Lively(RuleBasedStateMachine):
     """Random lives of an office that is left alone, and is not: the laws hold, and applying gives the same."""
 
@@ -464,7 +621,11 @@ class Lively(RuleBasedStateMachine):
         inputs.SetDecisionLoop(on=True), inputs.TerminateAgent(agent_id="agent_003"),
         inputs.CloseRoom(room_id="room_002"), inputs.SetParticipation(agent_id="agent_002", participating=False),
         inputs.SetParticipation(agent_id="agent_002", participating=True),
-        inputs.AssignTask(agent_id="agent_001", task_name="t"),
+        inputs.AssignTask(agent_id="agent_001", task_name="t"), inputs.SetMode(room_id="room_002", mode="manual"),
+        inputs.SetMode(room_id="room_001", mode="manual"), inputs.RequestOutcome(room_id="room_001"),
+        inputs.RetryTurn(room_id="room_001"), inputs.JoinRoom(agent_id="agent_001", room_id="room_002"),
+        inputs.JoinRoom(agent_id="agent_001", room_id="room_001"), inputs.LeaveRoom(agent_id="agent_002"),
+        inputs.CreateRoom(name="More"), inputs.NewConversation(room_id="room_001"),
     ]))  # fmt: skip
     def a_person(self, which: Any) -> None:
         self.tell(which)
@@ -486,6 +647,20 @@ class Lively(RuleBasedStateMachine):
             if one.decision is None and one.ask_id is None:
                 assert one.state in ("idle", "speaking", "listening")
 
+    @invariant()
+    def everybody_is_in_one_room_once(self) -> None:
+        """D19; and a room in auto mode goes on by itself."""
+        state = self.office.core.state
+        placed = [agent_id for room in state.rooms.values() for agent_id in room.agents]
+        assert len(placed) == len(set(placed))
+        for room in state.rooms.values():
+            assert all(state.agents[agent_id].room_id == room.id for agent_id in room.agents)
+            names = [state.agents[agent_id].name for agent_id in room.agents]
+            assert len(names) == len(set(names))
+            if room.auto is not None:
+                assert room.auto.paused or room.auto.wave or room.auto.next_at is not None
+                assert len(room.agents) > 1
+
     def teardown(self) -> None:
         """Nobody is left listening, speaking or thinking for ever."""
         if not hasattr(self, "office"):
@@ -500,4 +675,4 @@ class Lively(RuleBasedStateMachine):
 
 
 TestLively = Lively.TestCase
-TestLively.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestLively.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
