@@ -3,93 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from office_under_test import RULES, Office, asked, over, stored
+from living import LIVELY, agent, decides, deliver, office_of, passes, prompt, thinking, until_thinking
+from office_under_test import Office, asked, over, stored
 
 from supervisor import events as e
-from supervisor.core import agents, effects, inputs
-from supervisor.core.core import BackendFacts, Core
+from supervisor.core import effects, inputs
+from supervisor.core.core import Core
 from supervisor.core.life import deciding
 from supervisor.errors import Refused
-
-if TYPE_CHECKING:
-    from supervisor.core.state import Agent
-
-LIFE = deciding.Rules(idle_seconds=5.0, per_hour=10, tokens_per_hour=1000)
-LIVELY = msgspec.structs.replace(
-    RULES, life=LIFE, backends={"fake": BackendFacts(context_max=1000, free=True), "claude": BackendFacts()}
-)  # fmt: skip
-
-
-def office_of(*names: str, rules: Any = LIVELY, settle: float = 30.0, **config: Any) -> Office:
-    """People at their desks, in a room in manual mode."""
-    office = Office(rules)
-    people = tuple(inputs.AgentConfig(name=name, role=f"role {name}", **config) for name in names)
-    off = msgspec.structs.replace(rules, life=deciding.Rules())
-    office.core.rules = off
-    office.tell(inputs.StartRoom(name="Office", settings=e.Settings(response_delay=0), agents=people))
-    office.tell(inputs.Due(), after=settle)
-    office.core.rules, office.core.woke_at = rules, office.now
-    office.events.clear()
-    office.effects.clear()
-    return office
-
-
-def agent(office: Office, name: str) -> Agent:
-    return next(one for one in office.core.state.agents.values() if one.name == name)
-
-
-def passes(office: Office, seconds: float) -> None:
-    """Time goes by, and what is due happens."""
-    end = office.now + seconds
-    while (at := office.core.next_deadline()) is not None and at <= end:
-        office.tell(inputs.Due(), after=max(0.0, at - office.now))
-    office.now = end
-
-
-def thinking(office: Office) -> list[str]:
-    return [one.name for one in office.core.state.agents.values() if one.decision is not None]
-
-
-def prompt(office: Office, name: str) -> str:
-    decision = agent(office, name).decision
-    assert decision
-    return next(f.prompt for f in office.effects if isinstance(f, effects.Ask) and f.ask_id == decision.ask_id)
-
-
-def decides(office: Office, name: str, raw: str = "", status: Any = "answered", **action: Any) -> None:
-    """What somebody is asked, it answers."""
-    decision = agent(office, name).decision
-    assert decision
-    office.tell(inputs.Written(ask_id=decision.ask_id))
-    answer = raw or json.dumps(action)
-    office.tell(inputs.TurnOver(ask_id=decision.ask_id, status=status, signal="transcript", text=answer))
-
-
-def until_thinking(office: Office, name: str) -> None:
-    for _ in range(400):
-        if name in thinking(office):
-            return
-        for other in thinking(office):
-            decides(office, other, action="wait")
-        at = office.core.next_deadline()
-        assert at is not None
-        office.tell(inputs.Due(), after=max(0.0, at - office.now))
-    raise AssertionError(f"{name} never decides")
-
-
-def deliver(office: Office) -> None:
-    """What was said reaches those it is for, as the bus does it."""
-    spoke = office.of(e.AgentSpoke)[-1]
-    for agent_id in spoke.recipients:
-        office.tell(inputs.Heard(agent_id=agent_id, spoke=spoke))
 
 
 def test_who_is_idle_for_long_enough_is_asked_what_to_do() -> None:
@@ -576,103 +501,3 @@ def test_who_always_fails_is_asked_less_and_less_often() -> None:
         gaps.append(office.now - failed)
         decides(office, "Ann", status="failed")
     assert gaps[-1] > 3 * gaps[0]
-
-
-class Lively(RuleBasedStateMachine):
-    """Random lives of an office that is left alone, and is not: the laws hold, and applying gives the same."""
-
-    @initialize()
-    def open(self) -> None:
-        self.office = office_of("Ann", "Ben", "Cat")
-        self.shadow = Core(LIVELY, stored(self.office.core.state))
-
-    def tell(self, given: Any, after: float = 0.0) -> None:
-        before = self.office.core.state.seq
-        try:
-            self.office.tell(given, after)
-        except Refused:
-            assert self.office.core.state.seq == before
-
-    @rule(after=st.floats(0.1, 20))
-    def time_passes(self, after: float) -> None:
-        self.tell(inputs.Due(), after)
-
-    @rule(pick=st.integers(0, 2), answer=st.sampled_from([
-        {"action": "wait"}, {"action": "move", "to": "Ben"}, {"action": "move", "to": "window"},
-        {"action": "speak", "to": ["Cat"], "text": "hm"}, {"action": "speak", "text": "all"}, {"action": "?"},
-        {"action": "collaborate", "with": "Ann", "on": "x"},
-        {"action": "collaborate", "with": "Cat", "task_done": True},
-    ]))  # fmt: skip
-    def somebody_decides(self, pick: int, answer: dict[str, Any]) -> None:
-        for name in thinking(self.office)[pick:][:1]:
-            decides(self.office, name, **answer)
-            for spoke in self.office.of(e.AgentSpoke)[-1:]:
-                for agent_id in spoke.recipients:
-                    self.tell(inputs.Heard(agent_id=agent_id, spoke=spoke))
-
-    @rule(text=st.sampled_from(["yes", "SKIP", ""]), status=st.sampled_from(["answered", "failed", "exited"]))
-    def somebody_answers(self, text: str, status: Any) -> None:
-        for ask_id in [*self.office.core.state.asks][:1]:
-            self.tell(inputs.TurnOver(ask_id=ask_id, status=status, signal="x", text=text))
-
-    @rule(which=st.sampled_from([
-        inputs.UserMessage(content="go", room_id="room_001"), inputs.StartAutoMode(roomId="room_001", topic="x"),
-        inputs.StopAutoMode(roomId="room_001"), inputs.Suspend(), inputs.Wake(), inputs.SetDecisionLoop(on=False),
-        inputs.SetDecisionLoop(on=True), inputs.TerminateAgent(agent_id="agent_003"),
-        inputs.CloseRoom(room_id="room_002"), inputs.SetParticipation(agent_id="agent_002", participating=False),
-        inputs.SetParticipation(agent_id="agent_002", participating=True),
-        inputs.AssignTask(agent_id="agent_001", task_name="t"), inputs.SetMode(room_id="room_002", mode="manual"),
-        inputs.SetMode(room_id="room_001", mode="manual"), inputs.RequestOutcome(room_id="room_001"),
-        inputs.RetryTurn(room_id="room_001"), inputs.JoinRoom(agent_id="agent_001", room_id="room_002"),
-        inputs.JoinRoom(agent_id="agent_001", room_id="room_001"), inputs.LeaveRoom(agent_id="agent_002"),
-        inputs.CreateRoom(name="More"), inputs.NewConversation(room_id="room_001"),
-    ]))  # fmt: skip
-    def a_person(self, which: Any) -> None:
-        self.tell(which)
-
-    @invariant()
-    def applying_the_events_gives_the_same_state(self) -> None:
-        for event in self.office.events:
-            if event.seq > self.shadow.state.seq:
-                self.shadow.apply(e.decoder.decode(e.encoder.encode(event)))
-        assert self.shadow.state == self.office.core.state
-
-    @invariant()
-    def states_go_along_the_table(self) -> None:
-        """C4, and nobody is asked two things at once."""
-        for event in self.office.of(e.AgentStateChanged)[-20:]:
-            assert agents.allowed(event.old_state, event.state)
-        for one in self.office.core.state.agents.values():
-            assert one.decision is None or one.ask_id is None
-            if one.decision is None and one.ask_id is None:
-                assert one.state in ("idle", "speaking", "listening")
-
-    @invariant()
-    def everybody_is_in_one_room_once(self) -> None:
-        """D19; and a room in auto mode goes on by itself."""
-        state = self.office.core.state
-        placed = [agent_id for room in state.rooms.values() for agent_id in room.agents]
-        assert len(placed) == len(set(placed))
-        for room in state.rooms.values():
-            assert all(state.agents[agent_id].room_id == room.id for agent_id in room.agents)
-            names = [state.agents[agent_id].name for agent_id in room.agents]
-            assert len(names) == len(set(names))
-            if room.auto is not None:
-                assert room.auto.paused or room.auto.wave or room.auto.next_at is not None
-                assert len(room.agents) > 1
-
-    def teardown(self) -> None:
-        """Nobody is left listening, speaking or thinking for ever."""
-        if not hasattr(self, "office"):
-            return
-        self.tell(inputs.SetDecisionLoop(on=False))
-        for _ in range(80):
-            deadline = self.office.core.next_deadline()
-            if deadline is None:
-                break
-            self.tell(inputs.Due(), max(0.0, deadline - self.office.now))
-        assert {one.state for one in self.office.core.state.agents.values()} <= {"idle"}
-
-
-TestLively = Lively.TestCase
-TestLively.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
