@@ -17,11 +17,13 @@ export class Chat {
     /** The newest words are kept in view until the reader scrolls up from them. */
     this.follow = true;
     this.scrolled = 0;
+    this.height = 0;
     $("messages").addEventListener("scroll", () => {
-      const { scrollTop } = $("messages");
+      const { scrollTop, clientHeight } = $("messages");
       if (this.atEnd()) this.follow = true;
-      else if (scrollTop < this.scrolled) this.follow = false;
+      else if (scrollTop < this.scrolled && clientHeight === this.height) this.follow = false;  // not moved by a change of size
       this.scrolled = scrollTop;
+      this.height = clientHeight;
       $("latest").hidden = this.follow || this.atEnd();
       if (scrollTop < 300) this.use.older();
     });

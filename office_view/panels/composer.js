@@ -135,7 +135,7 @@ export class Composer {
     } else if (fits.length && event.key === "Escape") {
       event.stopPropagation();
       this.close();
-    } else if (event.key === "Escape") {  // out of the box first; what is said is not stopped by a slip
+    } else if (event.key === "Escape" && $("write").value && !$("write").readOnly) {  // out of a draft first: nothing is stopped by a slip
       event.stopPropagation();
       $("write").blur();
     } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
