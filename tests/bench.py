@@ -194,7 +194,7 @@ async def living(folder: Path, count: int = 100, wanted: int = 2000) -> Figures:
             decided = runtime.bus.mailbox((e.AgentDecided,))
             done = 0
             with decided:
-                while done < 1000:  # everybody is up, and what is bounded is full
+                while done < 2000:  # everybody is up, and what is bounded is full
                     done += len(await decided.receive())
                 delays[:] = [0] * len(delays)
                 process = psutil.Process()
