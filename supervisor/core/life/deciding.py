@@ -33,6 +33,8 @@ SLOWEST = 8
 """Who only waits is asked less and less often, up to so many times the usual pause."""
 MOST_REPLIES = 3
 """How often in a row somebody answers what it hears, before it has something else to do."""
+HELD_SECONDS = 60.0
+"""How long words are held for somebody who is busy."""
 FULL = 0.9
 """How full its context may be before somebody begins anew."""
 SPEAKS_LEAST, SPEAKS_A_SIGN = 1.5, 0.045
@@ -83,10 +85,14 @@ class Deciding(Parts):
             elif agent.ask_id is None and agent.state in ("speaking", "listening"):
                 yield agent.busy_until, agent
             elif agent.state == "idle" and self._may_decide(agent):
-                if agent.heard_from:  # it was busy when it heard that
+                if self._owes_an_answer(agent):
                     yield max(agent.busy_until, self._allowed_at(agent)), agent
                 else:
                     yield max(self._decides_at(agent), latest + slot), agent
+
+    def _owes_an_answer(self, agent: Agent) -> str:
+        """Whose words somebody heard while it was busy; nobody's, when that is too long ago to be taken up again."""
+        return agent.heard_from if self.now <= agent.busy_until + HELD_SECONDS else ""
 
     def _decides_at(self, agent: Agent) -> float:
         life = self.rules.life
@@ -121,7 +127,7 @@ class Deciding(Parts):
                 self._heard_out(agent)
             elif not begun and agent.state == "idle" and self._may_decide(agent):
                 begun = True
-                self._ask_decision(agent, agent.heard_from)
+                self._ask_decision(agent, self._owes_an_answer(agent))
 
     # -- asking ---------------------------------------------------------------------------------------------------
 

@@ -480,6 +480,16 @@ def test_words_that_were_held_are_answered_when_the_turn_is_over() -> None:
     assert [event.heard_from for event in office.of(e.DecisionStarted)] == ["agent_001"]
 
 
+def test_words_that_are_long_gone_are_not_taken_up_again() -> None:
+    office = office_of("Ann", "Ben", "Cat")
+    office.tell(inputs.StartAutoMode(topic="x", agents=["agent_001", "agent_002"]))
+    spoke = e.AgentSpoke(agent_id="agent_003", content="hey", recipients=["agent_002"], until=office.now + 2)
+    office.tell(inputs.Heard(agent_id="agent_002", spoke=spoke))
+    office.tell(inputs.StopAutoMode(), after=200)
+    until_thinking(office, "Ben")
+    assert "has just said something to you" not in prompt(office, "Ben")
+
+
 def test_who_is_in_auto_mode_only_nods_at_what_is_said_in_passing() -> None:
     """B5: nobody is left listening at the table."""
     office = office_of("Ann", "Ben", "Cat")
