@@ -262,4 +262,4 @@ class Machine(RuleBasedStateMachine):
 
 
 TestCore = Machine.TestCase
-TestCore.settings = settings(max_examples=400, stateful_step_count=60, deadline=None)
+TestCore.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
