@@ -70,10 +70,13 @@ class Deciding(Parts):
         return self.rules.life.idle_seconds > 0 and self.state.decides and self.wants_to_decide(agent)
 
     def _may_decide(self, agent: Agent) -> bool:
+        return agent.decision is None and self._may_join(agent)
+
+    def _may_join(self, agent: Agent) -> bool:
+        """Whether somebody's time is its own: nobody waits for it, and it is not in a conversation."""
         room = self.state.rooms.get(agent.room_id or "")
         engaged = room is not None and (room.auto is not None or room.id in self.asleep or agent.id in room.due)
-        free = agent.participating and agent.ask_id is None and agent.decision is None
-        return free and not engaged and self.decides(agent)
+        return agent.participating and agent.ask_id is None and not engaged and self.decides(agent)
 
     def _decision_times(self) -> Iterator[tuple[float, Agent]]:
         """When each will have something to do by itself: decide, stop speaking, stop listening, or be given up."""
@@ -389,12 +392,6 @@ class Deciding(Parts):
         if agent.room_id is None:
             return None
         return e.Home(agent.room_id, self.state.rooms[agent.room_id].agents.index(agent.id))
-
-    def _may_join(self, other: Agent) -> bool:
-        """Whether somebody can be asked to come along: nobody waits for it, and it is not in a conversation."""
-        room = self.state.rooms.get(other.room_id or "")
-        engaged = room is not None and (room.auto is not None or other.id in room.due or room.id in self.asleep)
-        return other.participating and other.ask_id is None and not engaged and self.decides(other)
 
     def _go_back(self, room: Room) -> None:
         """It is over: everybody goes back to the room they came from, and this one is closed."""
