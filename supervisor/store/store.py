@@ -257,7 +257,12 @@ def load(connection: Any) -> State:
             break
         except msgspec.ValidationError:  # of another version: the events are enough
             continue
-    for (body,) in connection.execute("SELECT body FROM events WHERE seq > ? ORDER BY seq", (state.seq,)):
+    for seq, body in connection.execute("SELECT seq, body FROM events WHERE seq > ? ORDER BY seq", (state.seq,)):
+        if seq != state.seq + 1:  # old ones were let go, and what would have stood for them is of another version
+            raise StoreError(
+                "Old events were let go (keep_days), and the rest cannot be read by this version: start it with the "
+                "version that wrote it, or choose another folder with --state-dir."
+            )
         apply(state, e.decoder.decode(body))
     return state
 

@@ -372,6 +372,9 @@ def test_old_closed_rooms_are_forgotten_and_the_rest_stays(path: Path, monkeypat
     assert [row["content"] for row in life.store.search("say")] == ["say 1", "say 0"]
     assert life.rows("SELECT id FROM rooms") == [("room_002",)]
     assert life.store.load() == state
+    life.store._connection.execute("UPDATE snapshots SET body = json_set(body, '$.agents', 5)")
+    with pytest.raises(StoreError, match="the version that wrote it"):
+        life.store.load()
     newest = life.rows("SELECT seq FROM events ORDER BY seq DESC LIMIT 5")
     assert newest[0] == (state.seq,)
     assert len(newest) == 5
