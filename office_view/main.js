@@ -10,10 +10,11 @@ import { $, button, element } from "./panels/elements.js";
 import { Inspector } from "./panels/inspector.js";
 import { Members } from "./panels/members.js";
 import { Pending } from "./panels/pending.js";
+import { Permissions } from "./panels/permissions.js";
 import { Search } from "./panels/search.js";
 import * as sound from "./sound.js";
 import { AROUND, applied, around, empty, remembered, toast, welcomed } from "./state.js";
-import { markdown, progress, whyEnded, working } from "./words.js";
+import { activity, markdown, progress, whyEnded, working } from "./words.js";
 
 export let state = empty();
 let known = false;
@@ -53,7 +54,8 @@ new Search({ request, open(found) {
   show(found.room_id || AROUND);
   requestAnimationFrame(() => requestAnimationFrame(() => bring(found.message_id, 20)));
 } });
-const inspector = new Inspector({ request, say, close: () => select(null), remove: (agent) => dialogs.farewell(agent, request) });
+const permissions = new Permissions({ request, say, redraw: () => draw() });
+const inspector = new Inspector({ request, say, permissions, close: () => select(null), remove: (agent) => dialogs.farewell(agent, request) });
 inspector.redraw = () => draw();
 
 const token = new URLSearchParams(location.hash.slice(1)).get("token") ?? sessionStorage.getItem("token") ?? "";
@@ -179,6 +181,7 @@ function draw() {
     pending.draw(state, here);
     composer.draw(state, here);
     inspector.draw(state, now());
+    permissions.draw(state, now(), mayDecide());
     if (pointed.id) hover(pointed.id, pointed.x, pointed.y);
   });
 }
@@ -222,7 +225,7 @@ function drawPeople() {
       item.append(one);
       list.append(item);
     }
-    const label = `${agent.name}, ${agent.role}, ${agent.state}`;
+    const label = `${agent.name}, ${agent.role}, ${agent.state}${agent.permissions?.length ? ", asks for a permission" : ""}`;
     if (one.ariaLabel !== label) one.ariaLabel = label;
     one.ariaPressed = String(selected === agent.agent_id);
     one.dataset.state = agent.state;
@@ -230,9 +233,11 @@ function drawPeople() {
   for (const gone of had.values()) gone.parentElement?.remove();
 }
 
+function mayDecide() { return state.scope === "operator" && $("connection").dataset.state === "connected"; }
+
 /** @param {any} here */
 function drawTransport(here) {
-  const may = state.scope === "operator" && $("connection").dataset.state === "connected";
+  const may = mayDecide();
   const toggle = $("toggle");
   const text = busy(here) ? "■ Stop" : "▶ Auto";
   if (toggle.textContent !== text) toggle.textContent = text;
@@ -309,7 +314,7 @@ function hover(id, x, y) {
   const agent = id && id !== selected ? state.agents.get(id) : null;
   card.hidden = !agent;
   if (!agent) return;
-  card.replaceChildren(element("div", "name", `${agent.name}, ${agent.role}`), element("div", "soft", agent.state),
+  card.replaceChildren(element("div", "name", `${agent.name}, ${agent.role}`), element("div", "soft", activity(agent)),
     element("div", "last", (agent.last_message || "Has not said anything yet.").slice(0, 400)));
   const box = card.parentElement.getBoundingClientRect();
   card.style.left = `${Math.max(8, Math.min(box.width - card.offsetWidth - 8, x + 16))}px`;
@@ -319,6 +324,7 @@ function hover(id, x, y) {
 /** @param {any} event */
 function hear(event) {
   if (!$("sounds").checked) return;
+  if (event.type === "permission_asked") sound.asks();
   if (event.type === "agent_state_update" && event.state === "speaking") sound.speaks();
   if (event.type === "autoModeEnded") sound.ends();
 }
@@ -433,7 +439,7 @@ document.addEventListener("keydown", (event) => {
   else if (busy(room()) && state.scope === "operator") stop();
 });
 addEventListener("hashchange", () => location.reload());
-setInterval(() => { if (!document.hidden) { drawProgress(room()); if (selected) draw(); } }, 500);
+setInterval(() => { if (!document.hidden) { drawProgress(room()); permissions.tick(now()); if (selected) draw(); } }, 500);
 
 // -- what the reader has chosen --------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 // @ts-check
-/** Two soft chimes, off unless somebody wants them. Made by hand, nothing is loaded. */
+/** Soft chimes, off unless somebody wants them. Made by hand, nothing is loaded. */
 
 /** @type {AudioContext | null} */
 let context = null;
@@ -25,4 +25,5 @@ function chime(notes) {
 }
 
 export const speaks = () => chime([660]);
+export const asks = () => chime([784, 587]);
 export const ends = () => chime([523, 659, 784]);

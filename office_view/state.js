@@ -4,6 +4,8 @@
 const KEPT = 12_000;
 const HISTORY = 12;
 const TALK = 100;
+const DENIED = 3;
+const UNANSWERED = ["timeout", "nobody"];
 /** Words older than this, in seconds, are read in the panel and not in a bubble. */
 export const FRESH = 20;
 
@@ -46,7 +48,7 @@ export function applied(state, event, now = event.at) {
       state.agents.set(event.agent_id, {
         ...event, state: "idle", state_since: event.at, current_task: null, last_message: "", input_tokens: 0,
         output_tokens: 0, context_tokens: 0, cost_usd: 0, participating: true, spawned_at: event.at, states: [],
-        asked: false, decides: Boolean(state.options?.free?.includes(event.cli_backend)),
+        asked: false, permissions: [], denied: [], decides: Boolean(state.options?.free?.includes(event.cli_backend)),
         path: [event.position], started_at: event.at, ms_per_tile: 333, facing: "down", reason: "enters",
       });
       if (room) room.agents.push(event.agent_id);
@@ -100,12 +102,25 @@ export function applied(state, event, now = event.at) {
     case "agent_tool":
       if (agent) agent.tool = event.status === "started" ? `${event.tool} ${event.summary}`.trim() : "";
       break;
+    case "permission_asked":
+      if (agent) agent.permissions = [...(agent.permissions ?? []), event.permission];
+      break;
+    case "permission_resolved":
+      if (agent) {
+        const over = (agent.permissions ?? []).filter((/** @type {any} */ one) => one.id === event.permission_id);
+        agent.permissions = (agent.permissions ?? []).filter((/** @type {any} */ one) => one.id !== event.permission_id);
+        if (UNANSWERED.includes(event.by)) {  // nobody has seen it, so it is told until the agent's next turn
+          agent.denied = [...(agent.denied ?? []), ...over.map((/** @type {any} */ one) => ({ ...one, by: event.by }))].slice(-DENIED);
+        }
+      }
+      break;
     case "turn_started":
     case "turn_restarted":
       if (agent) {
         agent.said = { id: event.ask_id, text: "", blocks: [], over: false, at: event.at };
         agent.failed = "";
         agent.asked = true;
+        agent.denied = [];
       }
       if (room) room.waiting_for_response = event.agent_id;
       if (room && event.purpose === "outcome") room.concluding = event.agent_id;
@@ -290,6 +305,13 @@ export function unheard(room, id) {
   const missing = room.messages.filter((/** @type {any} */ one, /** @type {number} */ at) => isSpoken(one) && one.author !== id
     && !(at <= last && (one.active !== false) !== hearing.differs.includes(one.id)));
   return new Set(missing.map((/** @type {any} */ one) => one.id));
+}
+
+/** What somebody has to allow or deny, whoever asks for it, the most urgent first. @param {any} state
+ * @returns {{agent: any, permission: any}[]} */
+export function permissions(state) {
+  const all = [...state.agents.values()].flatMap((agent) => (agent.permissions ?? []).map((/** @type {any} */ permission) => ({ agent, permission })));
+  return all.sort((a, b) => a.permission.until - b.permission.until);
 }
 
 /** What to tell in passing, if anything. @param {any} state @param {any} event */

@@ -41,7 +41,8 @@ export function working(room, agents) {
   if (busy.length > 1) return `${busy.length} agents waiting to respond`;
   if (!busy.length) return "";
   const [one] = busy;
-  const what = room.concluding === one.agent_id ? "writes the outcome..." : one.state === "speaking" ? "speaking..." : "thinking...";
+  const what = one.permissions?.length ? "asks for a permission" : room.concluding === one.agent_id ? "writes the outcome..."
+    : one.state === "speaking" ? "speaking..." : "thinking...";
   return `${one.name} | ${one.role} ${what}`;
 }
 
@@ -71,14 +72,73 @@ export function progress(room, agents, now) {
   return parts.join(" · ");
 }
 
-const DOES = /** @type {Record<string, string>} */ ({ Read: "reads", Write: "writes", Edit: "edits", MultiEdit: "edits", NotebookEdit: "edits", Bash: "runs", Grep: "searches",
-  Glob: "looks for", LS: "lists", WebFetch: "fetches", WebSearch: "searches the web", Task: "delegates" });
+/** What tools are for, whatever they are called; their names without case and signs. */
+const VERBS = new Map(Object.entries({
+  run: "bash shell localshell powershell terminal exec execcommand execute command runcommand runshellcommand",
+  read: "read readfile readmanyfiles view viewimage notebookread",
+  edit: "edit multiedit editfile notebookedit applypatch patch replace filechange",
+  write: "write writefile createfile",
+  delete: "delete deletefile",
+  move: "move movefile",
+  list: "ls list listdir listdirectory",
+  search: "grep search grepsearch searchfilecontent codesearch",
+  "look for": "glob findfiles filesearch",
+  "search the web for": "websearch googlewebsearch",
+  fetch: "fetch webfetch",
+  think: "think",
+  plan: "todowrite todoread updateplan writetodos",
+  delegate: "task agent spawnagent",
+  "have more rights": "morerights",
+}).flatMap(([verb, names]) => names.split(" ").map((name) => /** @type {[string, string]} */ ([name, verb]))));
+const FILES = ["read", "edit", "write", "delete", "move", "list"];
+
+/** What a tool is used for: a verb, with the name of the tool where that has to do. @param {string} name */
+function purpose(name) {
+  const bare = name.toLowerCase().replace(/[^a-z]/g, "");
+  if (!bare || bare === "other" || bare === "tool") return "use a tool";
+  return VERBS.get(bare) ?? `use ${plain(name).replace(/^mcp__/, "").replaceAll("__", " ")}`;
+}
+
+/** Signs that cannot be seen, or turn others around, are named: a command must look like what it is. @param {string} text */
+export function plain(text) {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (sign) => (sign === "\n" || sign === "\t" ? sign : `\\u{${sign.codePointAt(0)?.toString(16)}}`));
+}
 
 /** What somebody does with a tool, in a few words: "reads main.py". @param {string} tool its name and what with */
 export function doing(tool) {
   const [name, ...rest] = tool.split(" ");
-  const what = rest.join(" ").replace(/^\S*\/(?=[^/\s]+$)/, "");
-  return `${DOES[name] ?? name} ${what}`.trim();
+  const verb = purpose(name);
+  let what = plain(rest.join(" "));
+  if (FILES.includes(verb)) what = what.replace(/^[/~].*\/(?=[^/]+\/?$)/, "");
+  if (verb === "fetch") what = what.replace(/^https?:\/\//, "");
+  if (verb === "think" || verb === "plan") what = "";
+  if (!what && verb.endsWith(" for")) what = verb === "look for" ? "files" : "something";
+  return verb.replace(/^\S*/, (word) => (word === "have" ? "has" : /(ch|sh)$/.test(word) ? `${word}es` : `${word}s`)) + withWhat(verb, what);
+}
+
+/** What somebody is at: the state, and what with. @param {any} agent */
+export function activity(agent) {
+  const what = agent.permissions?.length ? "asks for a permission" : agent.tool ? doing(agent.tool) : "";
+  return agent.state + (what && `, ${what}`);
+}
+
+/** What somebody may not do unasked: in words, and with what. @param {{tool: string, summary: string}} permission */
+export function wanted(permission) {
+  return { verb: purpose(permission.tool), what: plain(permission.summary) };
+}
+
+/** The same in one line: "run npm test". @param {{tool: string, summary: string}} permission */
+export function wish(permission) {
+  const { verb, what } = wanted(permission);
+  return verb + withWhat(verb, what);
+}
+
+/** @param {string} verb @param {string} what */
+const withWhat = (verb, what) => what && `${verb === "use a tool" ? ":" : ""} ${what}`;
+
+/** Why something was denied, where nobody did that. @param {string} name whose it was @param {{tool: string, summary: string, by: string}} denied */
+export function whyDenied(name, denied) {
+  return `Denied: ${denied.by === "timeout" ? "nobody answered" : "nobody could be asked"}. ${name} wanted to ${wish(denied)}`;
 }
 
 /** 12.3 MB @param {number} bytes */
@@ -86,17 +146,27 @@ export function size(bytes) {
   return bytes < 1e6 ? `${Math.round(bytes / 1e3)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
+/** Words without what turns their order around. @param {string} text */
+const clean = (text) => text.replaceAll("\r\n", "\n").replace(/[^\P{C}\n\t\u200c\u200d]|[\u2028\u2029]/gu, "");
+/** Text that stays text in a line of Markdown. @param {string} text */
+const escape = (text) => clean(text).trim().replace(/\s+/g, " ").replace(/[\\`*_[\]<>#&|~]/g, "\\$&").replace(/^(\d*)([-+=.)])/, "$1\\$2");
+
+/** Words of several lines, in a quotation, so that none passes for a headline or for somebody else's. @param {string} text */
+function quoted(text) {
+  const lines = clean(text).split("\n").map(escape);
+  return lines.map((line, n) => `> ${line}${line && lines[n + 1] ? "\\" : ""}`).join("\n");
+}
+
 /** A conversation as a document. @param {any} room @param {Map<string, any>} agents */
 export function markdown(room, agents) {
-  const escape = (/** @type {string} */ text) => text.replace(/[\\`*_[\]<>#]/g, "\\$&").replaceAll("\n", " ");
   const parts = [`# ${escape(room.auto?.topic || room.topic || room.name)}`];
-  if (room.outcome) parts.push("## Outcome", room.outcome.content, "## Conversation");
+  if (room.outcome) parts.push("## Outcome", quoted(room.outcome.content), "## Conversation");
   for (const message of room.messages) {
     const role = agents.get(message.author)?.role;
     const out = message.active === false ? " *(taken out)*" : "";
-    if (message.type === "agent") parts.push(`**${escape(message.author_name)}${role ? ` (${escape(role)})` : ""}:**${out}`, message.content);
+    if (message.type === "agent") parts.push(`**${escape(message.author_name)}${role ? ` (${escape(role)})` : ""}:**${out}`, quoted(message.content));
     else if (message.author === "topic") parts.push(`> ${escape(message.content)}${out}`);
-    else if (message.type === "user") parts.push(`**${escape(message.author_name)}:**${out}`, message.content);
+    else if (message.type === "user") parts.push(`**${escape(message.author_name)}:**${out}`, quoted(message.content));
     else parts.push(`*${escape(message.content)}*`);
   }
   if (room.end) parts.push(`*${whyEnded(room.end)}*`);

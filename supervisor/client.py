@@ -84,7 +84,8 @@ async def connect(
     """Say hello and be welcomed; raises ServerError where that fails."""
     hello = {"type": "hello", "token": token, "since": since, "client_id": client_id}
     try:
-        async with connect_socket(ws_url, max_size=None, open_timeout=5) as socket:
+        # Without a limit of its queue: with one, closing hangs in the library where more came than was read.
+        async with connect_socket(ws_url, max_size=None, max_queue=None, open_timeout=5) as socket:
             await socket.send(json.dumps({key: value for key, value in hello.items() if value is not None}))
             welcome = json.loads(await socket.recv())
             async with trio.open_nursery() as nursery:

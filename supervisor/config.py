@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 T = TypeVar("T")
+Tools = Literal["none", "read", "ask", "all"]
+"""What an agent may do beside talking: nothing, look at files, whatever a person allows each time, or everything."""
 NAME = re.compile(r"[^\W\d_][\w'-]{0,31}")
 LONGEST_ROLE = 60
 
@@ -36,7 +38,7 @@ class BackendEntry(Entry, frozen=True, kw_only=True):
     """`[backends.NAME]`: a CLI under a name that agents are given."""
 
     kind: str = ""
-    """Which CLI it is (`fake`, `claude`); the table's own name if left out."""
+    """Which CLI it is; the table's own name if left out."""
     command: tuple[str, ...] = ()
     """The program and its first arguments, where it is not found by its usual name."""
     arguments: tuple[str, ...] = ()
@@ -47,8 +49,14 @@ class BackendEntry(Entry, frozen=True, kw_only=True):
     """Variables that are set for it."""
     model: str = ""
     """The model, by the CLI's own name for it."""
+    parameters: dict[str, str | int | float | bool] = {}
+    """What else is to hold for the model, by the CLI's own names."""
+    tools: Tools = "none"
+    """What its agents may do beside talking: nothing, `read` files, whatever a person allows (`ask`), or `all`."""
     context_size: int = 200_000
     """How many tokens its model can hold."""
+    memory_mb: int = 0
+    """How much memory each of its agents may use, with all that it started; 0 means no limit."""
 
 
 class AgentEntry(Entry, frozen=True, kw_only=True):
@@ -62,10 +70,16 @@ class AgentEntry(Entry, frozen=True, kw_only=True):
     """One of the backends; the default one if left out."""
     model: str = ""
     """Another model than its backend's."""
+    parameters: dict[str, str | int | float | bool] = {}
+    """Other parameters, on top of its backend's."""
+    tools: Tools | None = None
+    """What it may do beside talking; as its backend says if left out."""
     cwd: str = ""
     """The folder that its CLI works in; its own below the state folder if left out."""
     arguments: tuple[str, ...] = ()
     """Further arguments for its CLI."""
+    memory_mb: int = 0
+    """Another limit of memory than its backend's."""
 
 
 class TemplatePerson(Entry, frozen=True, kw_only=True):
@@ -159,11 +173,20 @@ class Office(Entry, frozen=True, kw_only=True):
         return next((agent for agent in self.agents if agent.name == name), None)
 
 
+class Kind(NamedTuple):
+    """What the configuration has to know of a CLI."""
+
+    name: str
+    program: tuple[str, ...] = ()
+    parameters: tuple[str, ...] | None = None
+    """The parameters it takes; None for any."""
+
+
 def changed(settings: Settings, changes: dict[str, Any]) -> Settings:
     return msgspec.convert({**msgspec.to_builtins(settings), **changes}, Settings)
 
 
-def parse(text: str, name: str, kinds: tuple[str, ...], templates: Mapping[str, TemplateEntry]) -> Office:
+def parse(text: str, name: str, kinds: tuple[Kind, ...], templates: Mapping[str, TemplateEntry]) -> Office:
     """The file's text into an office; `kinds` are the CLIs that can be driven, `templates` are there beside its own."""
     try:
         data = tomllib.loads(text)
@@ -212,13 +235,20 @@ def _owner(kind: type[Any], path: str) -> type[Any]:
     return BackendEntry if "backends" in path else kind
 
 
-def _check(office: Office, name: str, kinds: tuple[str, ...]) -> None:
-    backends = {*kinds, *office.backends}
+def _check(office: Office, name: str, kinds: tuple[Kind, ...]) -> None:
+    known = {kind.name: kind for kind in kinds}
+    backends = {*(kind.name for kind in kinds if kind.program), *office.backends}
     for key, backend in office.backends.items():
-        if (backend.kind or key) not in kinds:
-            raise ConfigError(f"{name}: backends.{key}.kind: expected one of {', '.join(kinds)}.")
+        kind = known.get(backend.kind or key)
+        if kind is None:
+            raise ConfigError(f"{name}: backends.{key}.kind: expected one of {', '.join(known)}.")
+        if not (backend.command or kind.program):
+            raise ConfigError(f"{name}: backends.{key}.command: expected the program and its arguments, there is none.")
+        _check_parameters(backend.parameters, kind, f"{name}: backends.{key}.parameters")
         if backend.context_size < 0:
             raise ConfigError(f"{name}: backends.{key}.context_size: expected a number of tokens, 0 for unknown.")
+        if backend.memory_mb < 0:
+            raise ConfigError(f"{name}: backends.{key}.memory_mb: expected a number of megabytes, 0 for no limit.")
     if not 0 <= office.wander_seconds <= 24 * 3600:
         raise ConfigError(f"{name}: wander_seconds: expected a number of seconds up to a day, 0 for never.")
     life = office.life
@@ -235,8 +265,13 @@ def _check(office: Office, name: str, kinds: tuple[str, ...]) -> None:
     for number, agent in enumerate(office.agents):
         if problem := person_problem(agent.name, agent.role):
             raise ConfigError(f"{name}: agents[{number}]: {problem}")
+        if agent.memory_mb < 0:
+            raise ConfigError(f"{name}: agents[{number}].memory_mb: expected a number of megabytes.")
         if agent.backend and agent.backend not in backends:
             raise ConfigError(f"{name}: agents[{number}].backend: expected one of {', '.join(sorted(backends))}.")
+        entry = office.backend(agent.backend or office.default_backend)
+        kind = known[entry.kind or agent.backend or office.default_backend]
+        _check_parameters(agent.parameters, kind, f"{name}: agents[{number}].parameters")
         if lowered.index(agent.name.lower()) != number:
             raise ConfigError(f"{name}: agents[{number}].name: there is a {agent.name} already; expected another name.")
     for key, template in office.templates.items():
@@ -253,6 +288,13 @@ def _check(office: Office, name: str, kinds: tuple[str, ...]) -> None:
             if member in placed:
                 raise ConfigError(f"{name}: rooms[{number}].agents: {member} is in another room already.")
             placed.append(member)
+
+
+def _check_parameters(given: dict[str, Any], kind: Kind, where: str) -> None:
+    for parameter in given:
+        if kind.parameters is not None and parameter not in kind.parameters:
+            expected = f"one of {', '.join(kind.parameters)}" if kind.parameters else "none"
+            raise ConfigError(f"{where}.{parameter}: {kind.name} takes no such parameter; expected {expected}.")
 
 
 def _check_template(template: TemplateEntry, name: str, where: str, backends: set[str]) -> None:

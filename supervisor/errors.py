@@ -8,6 +8,7 @@
     ├── Refused                a command that cannot be carried out now; has a code for programs
     └── AgentError             one agent, or its CLI, cannot do what was asked
         ├── CannotStart        the program is missing, may not be run, or died at start
+        ├── CannotResume       it came up, and knows nothing of its session
         ├── PromptTooLarge     refused before anything was sent
         ├── AgentBusy          a turn is running already
         ├── AskRepeated        the CLI has had this very ask and would keep silent
@@ -52,6 +53,13 @@ class AgentError(SupervisorError):
 
 class CannotStart(AgentError):
     """The CLI could not be brought up."""
+
+    passing = False
+    """It was the machine, which had no room for it at the moment."""
+
+
+class CannotResume(AgentError):
+    """The CLI lost its session: whatever it is to know has to be told again."""
 
 
 class PromptTooLarge(AgentError):

@@ -38,12 +38,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, fo
     max_cost_usd: float = 0.0
     response_delay: float = 2.0
     max_wait_time: float = 120.0
+    permission_wait: float = 60.0
     interaction_pattern: str = "walk-to-agent"
     barge_in: bool = False
     outcome: bool = False
 
 
-class Position(msgspec.Struct, frozen=True):
+class Position(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A tile of the office."""
 
     x: int
@@ -181,6 +182,36 @@ class ToolUsed(Event, frozen=True, kw_only=True, tag="agent_tool"):
     status: Literal["started", "done", "failed"]
     summary: str
     tool_id: str = ""
+
+
+class Permission(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that an agent's CLI will not do without being allowed to."""
+
+    id: str
+    tool: str
+    summary: str
+    until: float
+    """When it counts as denied."""
+    cli_id: str = ""
+    """What the CLI calls it."""
+
+
+class PermissionAsked(Event, frozen=True, kw_only=True, tag="permission_asked"):
+    """Somebody has to allow or deny it."""
+
+    agent_id: str
+    room_id: str | None
+    permission: Permission
+
+
+class PermissionResolved(Event, frozen=True, kw_only=True, tag="permission_resolved"):
+    """It was allowed, denied, or nobody waits for it any more."""
+
+    agent_id: str
+    permission_id: str
+    allowed: bool
+    by: str
+    """A person, `timeout`, `nobody` where nobody could be asked, or `withdrawn` by the CLI itself."""
 
 
 class UsageReported(Event, frozen=True, kw_only=True, tag="agent_usage"):
@@ -429,7 +460,8 @@ class TaskUpdated(Event, frozen=True, kw_only=True, tag="task_updated"):
 AnyEvent = (
     DecisionStarted | AgentDecided | DecisionLoopSet
     | AgentJoined | AgentLeft | AgentStateChanged | ParticipationChanged | AgentAcknowledged | AgentMoved
-    | OfficeFurnished | AgentMessage | AgentSpoke | ToolUsed | UsageReported | TurnStarted | TurnRestarted
+    | OfficeFurnished | AgentMessage | AgentSpoke | ToolUsed | PermissionAsked | PermissionResolved | UsageReported
+    | TurnStarted | TurnRestarted
     | TurnEnded | AnswerHeld | AutoModeStarted | AutoModePaused | AutoModeResumed | KeywordIgnored | AutoModeEnded
     | MessageAdded | MessageUpdated | PendingAdded | PendingResolved | ConversationBegun | RoomOutcome | SessionRenewed
     | RoomCreated | RoomRenamed | RoomClosed | RoomUpdated | ContextWarning | RateLimited | TaskUpdated

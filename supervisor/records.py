@@ -16,7 +16,7 @@ Signal = Literal["transcript", "stdout", "exit", "watchdog", "stop"]
 
 FailureKind = Literal[
     "authentication", "billing", "rate_limit", "overloaded", "context", "invalid_request", "server", "network",
-    "refused", "unknown",
+    "refused", "session", "unknown",
 ]  # fmt: skip
 
 
@@ -32,6 +32,14 @@ class Ready(Record, frozen=True, kw_only=True):
 
     version: str = ""
     model: str = ""
+    session: str = ""
+    """What the CLI itself calls the session, where it chooses the name."""
+
+
+class SessionLost(Record, frozen=True, kw_only=True):
+    """The CLI cannot take up its session again: whatever it knew is gone."""
+
+    reason: str
 
 
 class PromptTaken(Record, frozen=True, kw_only=True):
@@ -80,6 +88,21 @@ class ToolResult(Record, frozen=True, kw_only=True):
     is_error: bool = False
 
 
+class PermissionAsked(Record, frozen=True, kw_only=True):
+    """The CLI waits until somebody allows or denies it something."""
+
+    permission_id: str
+    tool: str
+    summary: str
+    tool_id: str = ""
+
+
+class PermissionGone(Record, frozen=True, kw_only=True):
+    """The CLI does not wait for that any more."""
+
+    permission_id: str
+
+
 class Usage(Record, frozen=True, kw_only=True):
     """Tokens of one message, counted once; `context_tokens` is what the model had to read, answer included."""
 
@@ -114,6 +137,8 @@ class Failure(Record, frozen=True, kw_only=True):
     kind: FailureKind
     message: str
     status: int | None = None
+    retry_after: float | None = None
+    """In how many seconds it may go better, where the CLI says it."""
 
 
 class Compacted(Record, frozen=True, kw_only=True):
@@ -157,6 +182,7 @@ class Note(Record, frozen=True, kw_only=True):
 
 
 AnyRecord = (
-    Ready | PromptTaken | PromptSeen | Text | Delta | Thinking | ToolUse | ToolResult | Usage | Retry | RateLimit
-    | Failure | Compacted | Interrupted | MessageEnd | TurnEnd | Damage | Note
+    Ready | SessionLost | PromptTaken | PromptSeen | Text | Delta | Thinking | ToolUse | ToolResult | PermissionAsked
+    | PermissionGone | Usage | Retry | RateLimit | Failure | Compacted | Interrupted | MessageEnd | TurnEnd | Damage
+    | Note
 )  # fmt: skip

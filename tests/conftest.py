@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kills", type=int, default=20, help="how often tests/faults/test_kill9.py kills the supervisor")
+
+
 become_subreaper()
 settings.register_profile("office", deadline=None)  # a busy machine is no reason to fail
 settings.load_profile("office")

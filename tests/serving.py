@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import trio
 from support import QUICK
 
 from supervisor.client import Client, connect
-from supervisor.config import LifeEntry, Office
+from supervisor.config import BackendEntry, LifeEntry, Office
 from supervisor.events import Settings
 from supervisor.runtime import AgentRuntime
 from supervisor.server.server import Server
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from supervisor.driving.agent import Limits
     from supervisor.store.folder import Tokens
 
 
@@ -33,14 +35,21 @@ class Place:
 
 @contextlib.asynccontextmanager
 async def place(
-    folder: Path, *arguments: str, send_seconds: float = 10.0, life: LifeEntry | None = None, **settings: Any
+    folder: Path,
+    *arguments: str,
+    send_seconds: float = 10.0,
+    life: LifeEntry | None = None,
+    limits: Limits = QUICK,
+    backends: dict[str, BackendEntry] | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Place]:
     """A server in this process; nobody in it has a life of its own unless that is asked for."""
     state = StateFolder(folder / "state")
     quiet = LifeEntry(on=False)
-    office = Office(settings=Settings(**{"response_delay": 0.0, **settings}), life=life or quiet, wander_seconds=0)
+    conversing = Settings(**{"response_delay": 0.0, **settings})
+    office = Office(settings=conversing, life=life or quiet, wander_seconds=0, backends=backends or {})
     with trio.fail_after(60), state.locked():
-        runtime = AgentRuntime(state, office, limits=QUICK, arguments={"fake": ("--seed", "7", *arguments)}, grace=2)
+        runtime = AgentRuntime(state, office, limits=limits, arguments={"fake": ("--seed", "7", *arguments)}, grace=2)
         server = Server(runtime, state.tokens(), send_seconds=send_seconds)
         listeners = await server.listen(0)
         async with trio.open_nursery() as nursery:
@@ -49,6 +58,19 @@ async def place(
                 yield Place(runtime, server, state.tokens())
                 await runtime.stop()
             nursery.cancel_scope.cancel()
+
+
+class Crash(Exception):
+    """The supervisor is gone, without a word."""
+
+
+@contextlib.asynccontextmanager
+async def crashing(folder: Path, *arguments: str, **settings: Any) -> AsyncIterator[tuple[Place, Client]]:
+    """A server that ends as by `kill -9` when the block is left: nothing more is decided or saved."""
+    with pytest.RaisesGroup(Crash, flatten_subgroups=True):
+        async with place(folder, *arguments, **settings) as here, here.client() as client:
+            yield here, client
+            raise Crash
 
 
 async def until(client: Client, kind: str, **fields: Any) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ from supervisor.records import PromptTaken
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 
+    from supervisor.driving.backends.base import Backend
     from supervisor.driving.tail import Bookmark
     from supervisor.driving.turn import Outcome
     from supervisor.records import AnyRecord
@@ -188,7 +189,12 @@ def launch(folder: Path, scenario: Path | None = None, **fields: Any) -> Launch:
 
 @contextlib.asynccontextmanager
 async def driven(
-    what: Launch, *, limits: Limits = QUICK, bookmark: Bookmark | None = None, name: str = "fake"
+    what: Launch,
+    *,
+    limits: Limits = QUICK,
+    bookmark: Bookmark | None = None,
+    name: str = "fake",
+    kind: Backend | None = None,
 ) -> AsyncIterator[Driven]:
     """An agent that is up, and gone afterwards."""
     with trio.fail_after(60):
@@ -196,7 +202,7 @@ async def driven(
             watcher = Watcher()
             await nursery.start(watcher.run)
             records: list[AnyRecord] = []
-            agent = DrivenAgent(backend(name), what, watcher, records.append, limits=limits, bookmark=bookmark)
+            agent = DrivenAgent(kind or backend(name), what, watcher, records.append, limits=limits, bookmark=bookmark)
             await nursery.start(agent.run)
             yield Driven(agent, records, watcher)
             await agent.stop()

@@ -12,13 +12,14 @@ from support import ROOT, supervisor, toml_file
 from supervisor import config
 from supervisor.cli.options import room_settings
 from supervisor.core.rooms.templates import TEMPLATES
+from supervisor.driving import backends
 from supervisor.errors import ConfigError
 from supervisor.events import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KINDS = ("claude", "fake")
+KINDS = backends.facts()
 ANN = "[[agents]]\nname = 'A'\nrole = 'r'\n"
 EXAMPLE = ROOT / "docs" / "office.example.toml"
 
@@ -43,14 +44,19 @@ def test_an_empty_file_is_an_office_with_defaults() -> None:
         ("[[agents]]\nname = 'A'", "x.toml: agents[0].role: expected a value, there is none."),
         (f"{ANN}[[agents]]\nname = 5\nrole = ''", "x.toml: agents[1].name: expected str, got int."),
         (f"{ANN}colour = 'red'", "x.toml: agents[0].colour: there is no such key; expected"),
-        (f"{ANN}backend = 'nope'", "x.toml: agents[0].backend: expected one of claude, fake."),
+        (f"{ANN}backend = 'nope'", "x.toml: agents[0].backend: expected one of claude, codex, fake, gemini, opencode."),
         (ANN * 2, "x.toml: agents[1].name: there is a A already"),
         ("[agents]\nname = 'A'", "x.toml: agents: expected tables that begin with [[agents]]."),
-        ("[backends.x]\nkind = 'vim'", "x.toml: backends.x.kind: expected one of claude, fake."),
+        ("[backends.x]\nkind = 'vim'", "x.toml: backends.x.kind: expected one of claude, codex, gemini,"),
         ("[backends.x]\nprogram = 'vim'", "there is no such key; expected one of kind, command, arguments,"),
         ("[settings]\nmin_turns = 'two'", "x.toml: settings.min_turns: expected int, got str."),
         ("[settings]\nminturns = 2", "x.toml: settings.minturns: there is no such key; expected one of keyword,"),
-        ("default_backend = 'x'", "x.toml: default_backend: expected one of claude, fake."),
+        ("[backends.x]\nkind = 'acp'", "x.toml: backends.x.command: expected the program and its arguments"),
+        ("[backends.claude.parameters]\nheat = 2",
+         "x.toml: backends.claude.parameters.heat: claude takes no such parameter; expected one of effort,"),
+        (f"{ANN}parameters = {{ heat = 2 }}", "x.toml: agents[0].parameters.heat: fake takes no such parameter"),
+        ("[backends.claude]\ntools = 'some'", "x.toml: backends.claude.tools: "),
+        ("default_backend = 'x'", "x.toml: default_backend: expected one of claude, codex, fake, gemini, opencode."),
         (ANN.replace("'A'", "'Ada Lovelace'"), "x.toml: agents[0]: The name 'Ada Lovelace' cannot be mentioned"),
         (ANN.replace("'r'", "' '"), "x.toml: agents[0]: A needs a role"),
         (ANN + ANN.replace("'A'", "'a'"), "x.toml: agents[1].name: there is a a already"),
@@ -63,7 +69,7 @@ def test_an_empty_file_is_an_office_with_defaults() -> None:
         ("[templates.t]\npeople = [{ name = 'A', role = 'r' }]", "templates.t.people: expected two or more people"),
         ("[templates.t]\npeople = [{ name = 'A', rank = 'r' }]", "rank: there is no such key; expected one of name,"),
         ("[templates.t]\npeople = [{ name = 'A', role = 'r' }, { name = 'B', role = 'r', backend = 'vim' }]",
-         "templates.t.people: B: expected one of claude, fake."),
+         "templates.t.people: B: expected one of claude, codex, fake, gemini, opencode."),
         ("[[rooms]]\nname = 'R'\nsettings = { keyword = 5 }", "rooms[0].settings.keyword: expected str, got int."),
     ],
 )  # fmt: skip

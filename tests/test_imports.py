@@ -87,6 +87,15 @@ def test_every_module_has_its_level() -> None:
     assert {part_of(path) for path in modules()} - {"__init__", "__main__"} <= set(RANK)
 
 
+@pytest.mark.parametrize("place", ["supervisor/core", "supervisor/store", "supervisor/server", "office_view"])
+def test_nothing_below_the_backends_names_a_cli(place: str) -> None:
+    """What a particular CLI is called is its backend's business (E5)."""
+    for path in (ROOT / place).rglob("*"):
+        if path.suffix in (".py", ".js", ".html"):
+            words = path.read_text(encoding="utf-8").lower()
+            assert not [name for name in ("claude", "codex", "gemini", "opencode") if name in words], path
+
+
 def test_the_check_can_fail() -> None:
     """An import that points up, or makes a pure part impure, is found."""
     path = ROOT / "supervisor" / "driving" / "x.py"

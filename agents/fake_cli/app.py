@@ -71,6 +71,7 @@ class App:
         self.past = transcript.read(path) if path else transcript.Past()
         self._answered_before = set(self.past.answered)
         self._taken: set[str] = set()
+        self._decisions: dict[Any, Line] = {}
         self.total = Usage()
         self.results = 0
         self.waiting: list[Prompt] = []
@@ -159,6 +160,8 @@ class App:
             self._queue(prompt)
         elif kind == "control_request":
             self._control(line)
+        elif kind == "control_response" and isinstance(line.get("response"), dict):
+            self._decisions[line["response"].get("request_id")] = line["response"]
 
     def _queue(self, prompt: Prompt) -> None:
         if prompt.ask_id in self.past.answered or prompt.ask_id in self._taken:
@@ -176,6 +179,27 @@ class App:
             self.print(self.lines.replay(prompt.content, prompt.uuid, shapes.timestamp()))
         if prompt.ask_id in self._answered_before:
             self.print(self.lines.lifecycle(prompt.uuid, "completed"))
+
+    def refused(self, tool: str, given: Any, tool_id: str) -> str | None:
+        """Ask whoever started us whether a tool may be used, and wait for the answer: why not, or nothing."""
+        if self.options.permission_prompt_tool != "stdio" or self.options.input_format != "stream-json":
+            return f"Claude requested permissions to use {tool}, but you haven't granted it yet."
+        request_id = shapes.new_id()
+        self.print(self.lines.can_use_tool(request_id, tool, given, tool_id))
+        while request_id not in self._decisions:
+            if self.eof:
+                return "The permission was not decided before stdin was closed."
+            self.pump(None)
+            if self.interrupt_asked:
+                self.print({"type": "control_cancel_request", "request_id": request_id})
+                raise Interrupted
+        answer = self._decisions.pop(request_id)
+        decision = answer.get("response")
+        if answer.get("subtype") != "success" or not isinstance(decision, dict):
+            return f"The permission could not be asked for: {answer.get('error')}"
+        if decision.get("behavior") == "allow" and isinstance(decision.get("updatedInput"), dict):
+            return None
+        return str(decision.get("message", "It was neither allowed, with an updatedInput, nor denied."))
 
     def _control(self, line: Line) -> None:
         request = line.get("request")

@@ -46,6 +46,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
     add("--model", default="fake-persona-1")
     add("--tools", default="default", metavar="NAMES", help='comma separated; "" for none')
     add("--permission-mode", default="default", metavar="MODE")
+    add("--permission-prompt-tool", default="", metavar="NAME", help='"stdio": who may use a tool is asked on stdout')
     ours = parser.add_argument_group("not in the real program")
     ours.add_argument("--scenario", default=os.environ.get("FAKE_CLI_SCENARIO"), metavar="FILE",
                       help="a TOML or JSON file that says what happens, step by step")  # fmt: skip

@@ -117,7 +117,12 @@ class Printed(Session):
             "api_error_type": error["type"],
         }
 
-    def user(self, content: list[Line], uuid: str, at: str) -> Line:
+    def can_use_tool(self, request_id: str, tool: str, given: Line, tool_id: str) -> Line:
+        """The question whether a tool may be used; the answer is a control_response."""
+        request = {"subtype": "can_use_tool", "tool_name": tool, "input": given, "permission_suggestions": []}
+        return {"type": "control_request", "request_id": request_id, "request": request | {"tool_use_id": tool_id}}
+
+    def user(self, content: list[Line], uuid: str, at: str, decision: str = "accept") -> Line:
         """A tool's result, or the note that the turn was interrupted."""
         line: Line = {
             "type": "user",
@@ -128,10 +133,10 @@ class Printed(Session):
             "timestamp": at,
         }
         if content[0]["type"] == "tool_result":
-            decision = {"decision": "accept", "source": "config", "reason_type": "mode"}
+            made = {"decision": decision, "source": "config", "reason_type": "mode"}
             line |= {
                 "tool_use_result": tool_result_details(content[0]),
-                "tool_result_meta": [{"id": content[0]["tool_use_id"], "permission_decision": decision}],
+                "tool_result_meta": [{"id": content[0]["tool_use_id"], "permission_decision": made}],
             }
         return line
 
@@ -149,6 +154,7 @@ class Printed(Session):
         error: Line | None = None,
         errors: list[str] | None = None,
         ask_ids: list[str] | None = None,
+        denials: list[Line] | None = None,
     ) -> Line:
         """The end of a turn. As in the real one, errors of the API also say `success`; `is_error` tells."""
         failed = errors is not None or error is not None
@@ -159,7 +165,7 @@ class Printed(Session):
             "total_cost_usd": total.cost,
             "usage": (Usage() if failed else turn).final(failed),
             "modelUsage": total.by_model(self.model) if total.out else {},
-            "permission_denials": [],
+            "permission_denials": denials or [],
             "terminal_reason": terminal_reason,
             "fast_mode_state": "off",
             "fast_mode_disabled_reason": "sdk_opt_in_required",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 STEPS: dict[str, str] = {
     "text": "a text block",
     "think": "a thinking block",
-    "tool": "a tool call: with input, result, seconds, error",
+    "tool": "a tool call: with input, result, seconds, error, and permission where it may not be used unasked",
     "stop": "end the message in the middle: max_tokens or refusal; the next step goes on in a new one",
     "wait": "nothing for some seconds",
     "skip": "the answer SKIP, with the reason given or true",
@@ -53,7 +53,7 @@ STEPS: dict[str, str] = {
     "memory": "hold this many megabytes",
 }
 EXTRAS: dict[str, set[str]] = {
-    "tool": {"input", "result", "seconds", "error"},
+    "tool": {"input", "result", "seconds", "error", "permission"},
     "mention": {"text"},
     "error": {"retry_delay"},
     "rate_limit": {"resets_in", "kind"},
@@ -67,7 +67,7 @@ TYPES: dict[str, type | tuple[type, ...]] = {
     "wait": NUMBER, "transcript": (bool, int, float), "keyword": int, "crash": int, "exit": int, "compact": int,
     "flood": int, "memory": int, "seconds": NUMBER, "retry_delay": NUMBER, "resets_in": NUMBER, "value": NUMBER,
     "result": TEXT, "speed": NUMBER, "input": dict, "error": (str, bool), "kind": TEXT, "stream": TEXT, "times": int,
-    "usage": dict, "steps": list, "say": (str, list), "turn": list, "start": dict, "after": TEXT,
+    "permission": bool, "usage": dict, "steps": list, "say": (str, list), "turn": list, "start": dict, "after": TEXT,
 }  # fmt: skip
 """What a value has to be; a step's own value and what else it takes."""
 CHOICES = {"stop": ("max_tokens", "refusal"), "stream": ("stdout", "stderr"), "keyword": (1, 2, True)}

@@ -160,6 +160,7 @@ class _Reader:
         self._prompt = ""
         self._asks: list[str] = []
         self._answer: list[str] = []
+        self._tried_again = False
 
     def take(self, line: Line) -> None:
         kind, uuid = line["type"], line.get("uuid")
@@ -179,6 +180,7 @@ class _Reader:
             self._asks = line.get("mergedSendUuids") or [uuid]
             self.past.unanswered = uuid
             self.past.turns += 1
+            self._tried_again = False
         elif text.startswith("[Request interrupted"):
             self._end()
 
@@ -187,7 +189,12 @@ class _Reader:
         if message["model"] == "<synthetic>":
             if line.get("isApiErrorMessage"):
                 self._end()
+            else:
+                self._tried_again = True
             return
+        if self._tried_again:  # the same prompt once more, which is not written down twice, is a turn of its own
+            self._tried_again = False
+            self.past.turns += 1
         self._answer.append(text_of(message["content"]))
         if message["stop_reason"] == "end_turn":
             if self.past.unanswered is not None:

@@ -47,6 +47,7 @@ class Performance:
         self._messages = 0
         self._message_id = ""
         self._request = ""
+        self._denials: list[Line] = []
         self._held: list[tuple[Line, str, str]] = []  # block, uuid, time: written when the message is complete
         self._writes = True
         self._late: float | None = None
@@ -127,7 +128,8 @@ class Performance:
         total.add(self._usage)
         self.result_line = self.lines.result(
             turn=self._usage, total=total, num_turns=max(1, self._messages), index=self.app.results,
-            ms=int((time.monotonic() - self.started) * 1000), ask_ids=self.ask_ids, **fields,
+            ms=int((time.monotonic() - self.started) * 1000), ask_ids=self.ask_ids,
+            denials=self._denials, **fields,
         )  # fmt: skip
         self.app.results += 1
         self.app.print(self.result_line)
@@ -281,17 +283,25 @@ class Performance:
         block = {"type": "thinking", "thinking": text, "signature": "c2ln"}
         self._block(block, {"type": "thinking", "thinking": "", "signature": ""}, "thinking_delta", text)
 
-    def _do_tool(self, name: str, input: Any = None, result: str = "", seconds: float = 0, error: bool = False) -> None:
+    def _do_tool(
+        self, name: str, input: Any = None, result: str = "", seconds: float = 0, error: bool = False,
+        permission: bool = False,
+    ) -> None:  # fmt: skip
         tool_id = new_token("toolu")
         block = {"type": "tool_use", "id": tool_id, "name": name, "input": input or {}}
         self._block(block, block | {"input": {}}, "input_json_delta", str(input or {}))
         self.app.transcript.append(self.written.plain("tools-used", tools=[name]))
         self._finish("tool_use")
-        self.app.pause(seconds)
+        refused = self.app.refused(name, input or {}, tool_id) if permission else None
+        if refused is None:
+            self.app.pause(seconds)
+        else:
+            self._denials.append({"tool_name": name, "tool_use_id": tool_id, "tool_input": input or {}})
+            result, error = refused, True
         content = [{"tool_use_id": tool_id, "type": "tool_result", "content": result, "is_error": error}]
-        uuid, at = new_id(), timestamp()
-        self._chain(self.written.user(None, self._prompt_id, content, uuid, at))
-        self.app.print(self.lines.user(content, uuid, at))
+        uuid, at, decision = new_id(), timestamp(), "accept" if refused is None else "reject"
+        self._chain(self.written.user(None, self._prompt_id, content, uuid, at, decision))
+        self.app.print(self.lines.user(content, uuid, at, decision))
         self._absorb()
 
     def _absorb(self) -> None:

@@ -104,7 +104,9 @@ class Written(Session):
             **self._where(),
         }
 
-    def user(self, parent: str | None, prompt_id: str, content: list[Line], uuid: str, at: str) -> Line:
+    def user(
+        self, parent: str | None, prompt_id: str, content: list[Line], uuid: str, at: str, decision: str = "accept"
+    ) -> Line:
         line = {
             "parentUuid": parent,
             "isSidechain": False,
@@ -118,7 +120,7 @@ class Written(Session):
             line |= {
                 "toolUseResult": tool_result_details(content[0]),
                 "sourceToolAssistantUUID": parent,
-                "permissionDecision": {"decision": "accept", "source": "config", "reasonType": "mode"},
+                "permissionDecision": {"decision": decision, "source": "config", "reasonType": "mode"},
             }
         return line | self._where()
 

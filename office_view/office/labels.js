@@ -104,20 +104,20 @@ export function bubble(lines, count, kind, ratio, size) {
   });
 }
 
-/** What somebody is at: a small pill. @param {string} text @param {"tool" | "alarm" | "zzz"} kind @param {number} ratio */
+/** What somebody is at: a small pill. @param {string} text @param {"tool" | "ask" | "alarm" | "zzz"} kind @param {number} ratio */
 export function pill(text, kind, ratio) {
   const font = `12px ${FONT}`;
   const shown = text.length > 34 ? `${text.slice(0, 33)}…` : text;
   const width = Math.ceil(widthOf(shown, font)) + 18;
   return once(`pill ${kind} ${shown}`, width, 20, ratio, (context) => {
-    context.fillStyle = kind === "alarm" ? "#ffe2a8" : kind === "zzz" ? "#dfe4f2" : "#e4f4ee";
-    context.strokeStyle = kind === "alarm" ? "#9a5b00" : "#4a4d5c";
+    context.fillStyle = { alarm: "#ffe2a8", ask: "#94541a", zzz: "#dfe4f2", tool: "#e4f4ee" }[kind];
+    context.strokeStyle = { alarm: "#9a5b00", ask: "#5a2f0a", zzz: "#4a4d5c", tool: "#4a4d5c" }[kind];
     context.beginPath();
-    context.roundRect(0.5, 0.5, width - 1, 19, 6);
+    context.roundRect(0.5, 0.5, width - 1, 19, kind === "ask" ? 9.5 : 6);
     context.fill();
     context.stroke();
     context.font = font;
-    context.fillStyle = INK;
+    context.fillStyle = kind === "ask" ? "#fffaf2" : INK;
     context.fillText(shown, 9, 10.5);
   });
 }

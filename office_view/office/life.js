@@ -13,12 +13,15 @@ const STEP_SECONDS = 0.15;
 const TYPE_SECONDS = 0.3;
 
 /** @param {string} name @param {State} state @param {{walking: boolean, sits: boolean, atDesk: boolean, working: boolean,
- *   waves: boolean}} here @param {number} now @param {boolean} calm without motion @returns {Pose} */
+ *   waves: boolean, waits?: boolean}} here @param {number} now @param {boolean} calm without motion @returns {Pose} */
 export function pose(name, state, here, now, calm) {
   const legs = here.sits ? "sit" : "stand";
   /** @type {Pose} */
   const rest = { legs, arms: "down", eyes: "open", mouth: "closed" };
+  if (here.waits) return { ...rest, arms: "wave", eyes: !calm && blinks(name, now) ? "closed" : "open" };
+  const types = here.working && here.atDesk && here.sits;
   if (calm) {
+    if (types) return { ...rest, arms: "type1" };
     if (state === "thinking") return { ...rest, arms: "chin" };
     if (state === "speaking") return { ...rest, arms: "raise", mouth: "open" };
     return rest;
@@ -30,12 +33,12 @@ export function pose(name, state, here, now, calm) {
     return { legs: WALK[step], arms: here.waves ? "wave" : SWING[step], eyes, mouth: "closed", lift: step % 2 };
   }
   const beat = Math.floor((now + shift) / TYPE_SECONDS);
+  if (types) return { ...rest, eyes, arms: beat % 2 ? "type1" : "type2" };  // also while its turn to speak goes on
   if (state === "speaking") {
     const open = hash(`${name} says ${Math.floor((now + shift) / 0.16)}`) % 3 > 0;
     const arms = hash(`${name} moves ${Math.floor((now + shift) / 1.1)}`) % 2 ? "raise" : "down";
     return { ...rest, eyes, mouth: open ? "open" : "closed", arms };
   }
-  if (here.working && here.atDesk && here.sits) return { ...rest, eyes, arms: beat % 2 ? "type1" : "type2" };
   if (state === "thinking") return { ...rest, eyes, arms: "chin" };
   if (state === "listening") return { ...rest, eyes, lift: nods(name, now) ? -1 : 0 };
   const doing = pastime(name, now, here.atDesk && here.sits);

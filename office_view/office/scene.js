@@ -26,6 +26,8 @@ const LARGEST_GROUND = 3000;
 /** The longest tail of a bubble, in CSS pixels; and the longest that covers nobody's words. */
 const TAIL = 110;
 const SHORT_TAIL = 16;
+/** How far beside a small mark one may press. */
+const FINGER = 8;
 const CODE = ["#5cc4b4", "#b4f2e1", "#ffe69a", "#9cc0ea", "#f29578"];
 
 /** @type {Map<string, Picture>} */
@@ -81,7 +83,7 @@ export class Scene {
     this.actors = actors(state, this.place.plan, now, this.calm);
     this.notes = this.place.notes([...state.agents.values()].filter((agent) => agent.current_task));
     this.catNow = this.calm ? this.cat?.at(0) : this.cat?.at(now);
-    const parts = this.actors.map((a) => `${a.id}${a.left.toFixed(2)},${a.top.toFixed(2)}${a.facing}${a.pose.legs}${a.pose.arms}${a.pose.eyes}${a.pose.mouth}${a.pose.lift}${a.state}${a.tool}${a.failed}${a.asleep}${a.thinking && !this.calm ? Math.floor(now * 3) : ""}`);
+    const parts = this.actors.map((a) => `${a.id}${a.left.toFixed(2)},${a.top.toFixed(2)}${a.facing}${a.pose.legs}${a.pose.arms}${a.pose.eyes}${a.pose.mouth}${a.pose.lift}${a.state}${a.tool}${a.waits}${a.failed}${a.asleep}${a.thinking && !this.calm ? Math.floor(now * 3) : ""}`);
     const cat = this.catNow ? `${this.catNow.x.toFixed(1)},${this.catNow.y.toFixed(1)}${this.catNow.does}` : "";
     const lit = this.calm ? 0 : this.actors.some((a) => a.pose.arms.startsWith("type") || a.working) ? Math.floor(now * 4) : 0;
     const said = [...this.words].map(([id, u]) => `${id}${u.page}${u.text.length}`).join();
@@ -278,8 +280,15 @@ export class Scene {
     const marks = this.marks(ratio, view);
     this.drawBubbles(context, stamp, view, plates, ratio, marks.map((mark) => mark.box));
     for (const { actor, picture, box } of marks) {
+      if (actor.waits) this.hits.push({ left: box.left - FINGER, top: box.top - FINGER, width: box.width + 2 * FINGER, height: box.height + FINGER, agent: actor.id, message: "" });
       if (picture) stamp(picture, box.left, box.top);
       else this.drawThought(context, this.head(actor), now, ratio);
+    }
+    for (const { actor, box } of marks) {  // above its mark, which stays where the pointer is
+      if (!actor.waits || actor.failed || (actor.id !== this.hovered && actor.id !== this.selected)) continue;
+      const wish = pill(actor.waits, "ask", ratio);
+      const left = box.left + (box.width - wish.width / ratio) / 2;
+      stamp(wish, Math.max(4, Math.min(view.width - wish.width / ratio - 4, left)), Math.max(4, box.top - box.height - 2));
     }
   }
 
@@ -308,17 +317,22 @@ export class Scene {
   /** Thoughts, tools, failures and sleep, each with its place over a head. @param {number} ratio @param {{width: number, height: number}} view
    * @returns {{actor: Actor, picture: Picture | null, box: import("./bubbles.js").Box}[]} */
   marks(ratio, view) {
-    const found = [];
+    /** @type {ReturnType<Scene["marks"]>} */ const found = [];
     for (const actor of this.actors) {
       const head = this.head(actor);
       const picture = actor.failed ? pill(`⚠ ${actor.failed}`, "alarm", ratio)
-        : actor.tool ? pill(doing(actor.tool), "tool", ratio)
-          : actor.asleep ? pill("z z z", "zzz", ratio) : null;
+        : actor.waits ? pill("?", "ask", ratio)
+          : actor.tool ? pill(doing(actor.tool), "tool", ratio)
+            : actor.asleep ? pill("z z z", "zzz", ratio) : null;
       if (!picture && !actor.thinking) continue;
       const [width, height] = picture ? [picture.width / ratio, picture.height / ratio] : [44, 38];
       if (outside(head, view)) continue;
       const left = Math.max(4, Math.min(view.width - width - 4, head.x - width / 2));
       found.push({ actor, picture, box: { left, top: Math.max(4, head.y - (picture ? 26 : 34)), width, height } });
+    }
+    found.sort((a, b) => a.box.width - b.box.width);  // the wider gives way
+    for (const [at, { picture, box }] of found.entries()) {
+      for (let tries = 0; picture && tries < 3 && found.slice(0, at).some((other) => crosses(box, other.box)); tries++) box.top = Math.max(4, box.top - box.height - 2);
     }
     return found;
   }

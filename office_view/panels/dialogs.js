@@ -121,7 +121,7 @@ export function confirm(title, text, yes, act) {
 
 /** Settings with effect at once. @param {any} state @param {any} room @param {(message: any) => Promise<any>} request */
 export function settings(state, room, request) {
-  const names = ["response_delay", "max_wait_time", "max_messages", "max_tokens", "max_cost_usd", "interaction_pattern", "barge_in"];
+  const names = ["response_delay", "max_wait_time", "max_messages", "max_tokens", "max_cost_usd", "permission_wait", "interaction_pattern", "barge_in"];
   $("set-interaction_pattern").replaceChildren(...(state.options?.patterns ?? []).map((/** @type {any} */ one) => new Option(one.says, one.name)));
   problem("settings-problem", "");
   for (const name of names) {

@@ -1,14 +1,14 @@
 // @ts-check
 /** One colleague from close up: state, words, task, CLI, tokens, and what its processes use. */
 
-import { clock, doing, size } from "../words.js";
+import { activity, clock, size } from "../words.js";
 import { $, avatar, button, element, words } from "./elements.js";
 
 const EVERY_MS = 2000;
 
 export class Inspector {
   /** @param {{request: (message: any) => Promise<any>, close: () => void, remove: (agent: any) => void,
-   *   say: (text: string) => void}} use */
+   *   permissions: import("./permissions.js").Permissions, say: (text: string) => void}} use */
   constructor(use) {
     this.use = use;
     /** @type {string | null} */ this.id = null;
@@ -49,7 +49,7 @@ export class Inspector {
     if (!agent) return;
     const seen = this.figures;
     const facts = [
-      ["State", agent.state + (agent.tool ? `, ${doing(agent.tool)}` : "")],
+      ["State", activity(agent)],
       ["For", clock((now - agent.state_since) * 1000)],
       ["Task", agent.current_task ?? "none"],
       ["Backend", agent.cli_backend + (agent.model ? ` · ${agent.model}` : "")],
@@ -64,21 +64,22 @@ export class Inspector {
     const lively = Boolean(state.options?.life?.idle_seconds);
     this.rooms = [...state.rooms.values()].map((room) => [room.room_id, room.name]);
     const word = JSON.stringify([this.rooms, agent.room_id, agent.agent_id, facts.map(([what]) => what), agent.last_message, agent.states, agent.context_tokens, state.scope, tasks,
-      agent.decides, agent.chose]);
+      agent.decides, agent.chose, agent.permissions, this.use.permissions.unread(agent)]);
     if (word !== this.drawn) {
       this.drawn = word;
-      this.build(panel, agent, facts, state.scope === "operator", tasks, lively);
+      this.build(panel, agent, facts, state.scope === "operator", tasks, lively, this.use.permissions.of(state, agent));
     }
     const values = panel.querySelectorAll("dd");
     facts.forEach(([, value], at) => { if (values[at].textContent !== value) values[at].textContent = value; });
   }
 
   /** @param {HTMLElement} panel @param {any} agent @param {string[][]} facts @param {boolean} may @param {any[]} tasks
-   * @param {boolean} lively whether agents here decide anything at all */
-  build(panel, agent, facts, may, tasks, lively) {
+   * @param {boolean} lively whether agents here decide anything at all @param {HTMLElement[]} asked what it may not do unasked */
+  build(panel, agent, facts, may, tasks, lively, asked) {
     const typed = /** @type {HTMLInputElement | null} */ (panel.querySelector(".new-task"))?.value ?? "";
     const draft = panel.dataset.agent === agent.agent_id ? typed : "";
     panel.dataset.agent = agent.agent_id;
+    const at = document.activeElement;
     const focused = panel.contains(document.activeElement) ? document.activeElement?.className : null;
     const scrolled = panel.scrollTop;
     const head = element("header");
@@ -91,11 +92,13 @@ export class Inspector {
     head.append(avatar(agent.name), names, close);
     const list = element("dl");
     for (const [what, value] of facts) list.append(element("dt", "", what), element("dd", "", value));
-    panel.replaceChildren(head, list, ...(may ? [this.room(agent)] : []), ...this.tasks(agent, tasks, may, draft), ...this.context(agent), element("h3", "", "Last message"), lastWords(agent),
+    panel.replaceChildren(head, ...asked, list, ...(may ? [this.room(agent)] : []), ...this.tasks(agent, tasks, may, draft), ...this.context(agent), element("h3", "", "Last message"), lastWords(agent),
       ...(lively ? this.life(agent, may) : []), ...this.history(agent));
     if (may) panel.append(button("Remove …", () => this.use.remove(agent), "remove"));
     panel.scrollTop = scrolled;
-    if (focused) /** @type {HTMLElement | null} */ (panel.querySelector(`.${focused}`))?.focus();
+    if (asked.some((card) => card.contains(at))) /** @type {HTMLElement} */ (at).focus();
+    else if (focused === "permission") close.focus();
+    else if (focused) /** @type {HTMLElement | null} */ (panel.querySelector(`.${focused}`))?.focus();
   }
 
   /** @param {any} agent */
@@ -143,8 +146,14 @@ export class Inspector {
     form.append(name, add);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      if (!name.value.trim()) return;
-      this.use.request({ type: "assign_task", agent_id: agent.agent_id, task_name: name.value.trim() }).then(() => { name.value = ""; }).catch((error) => this.use.say(error.message));
+      const given = name.value.trim();
+      if (!given) return;
+      name.value = "";  // at once: the panel may be drawn anew before the answer is here
+      this.use.request({ type: "assign_task", agent_id: agent.agent_id, task_name: given }).catch((error) => {
+        const field = /** @type {HTMLInputElement | null} */ (document.querySelector(".new-task"));
+        if (field && !field.value) field.value = given;
+        this.use.say(error.message);
+      });
     });
     return [element("h3", "", "Tasks"), ...(tasks.length ? [list] : []), form];
   }

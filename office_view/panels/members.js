@@ -27,7 +27,7 @@ export class Members {
     const people = (room?.agents ?? []).map((/** @type {string} */ id) => state.agents.get(id)).filter(Boolean);
     list.hidden = people.length === 0;
     const may = state.scope === "operator";
-    const word = JSON.stringify([may, room?.room_id, people.map((/** @type {any} */ a) => [a.agent_id, a.name, a.role, a.state, a.participating,
+    const word = JSON.stringify([may, room?.room_id, people.map((/** @type {any} */ a) => [a.agent_id, a.name, a.role, a.state, a.participating, a.permissions?.length,
       Math.round(100 * (a.context_tokens ?? 0) / (a.context_max || 1)), this.doing(a, room)])]);
     if (word === this.drawn) return;
     this.drawn = word;
@@ -38,6 +38,7 @@ export class Members {
 
   /** What a label says beside the name. @param {any} agent @param {any} room */
   doing(agent, room) {
+    if (agent.permissions?.length) return "asks";
     if (agent.participating === false) return "paused";
     if (agent.state !== "idle") return agent.state;
     if (agent.failed || room.failed?.includes(agent.agent_id)) return "failed";
@@ -54,7 +55,7 @@ export class Members {
     label.dataset.state = agent.state;
     label.ariaDisabled = String(!may);
     label.ariaPressed = String(!paused);
-    label.ariaLabel = `${agent.name}, ${agent.role}${doing ? `, ${doing}` : ""}`;
+    label.ariaLabel = `${agent.name}, ${agent.role}${doing === "asks" ? ", asks for a permission" : doing ? `, ${doing}` : ""}`;
     const how = `. ${paused ? "Click to resume" : "Click to pause"}; Alt and arrows change the order.`;
     label.title = `${agent.name} | ${agent.role}${doing ? `, ${doing}` : ""}${may ? how : ""}`;
     label.append(avatar(agent.name), element("span", "name", agent.name));

@@ -11,8 +11,9 @@ from click.shell_completion import get_completion_class
 from supervisor import __version__
 from supervisor.errors import ConfigError, SupervisorError
 
-from .control import agents, status, stop
+from .control import agents, rotate_tokens, status, stop
 from .doctor import doctor
+from .options import printable
 from .planning import plan
 from .said import backup, export, history, rooms
 from .start import start
@@ -47,7 +48,8 @@ def completion(shell: str) -> None:
 
 
 for command in (
-    start, talk, rooms, history, export, backup, agents, task, status, stop, doctor, plan, completion,
+    start, talk, rooms, history, export, backup, agents, task, status, stop, rotate_tokens, doctor, plan,
+    completion,
 ):  # fmt: skip
     cli.add_command(command)
 
@@ -62,10 +64,10 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         sys.exit(130)
     except ConfigError as error:
-        click.echo(f"supervisor: {error}", err=True)
+        click.echo(printable(f"supervisor: {error}"), err=True)
         sys.exit(2)
     except SupervisorError as error:
-        click.echo(f"supervisor: {error}", err=True)
+        click.echo(printable(f"supervisor: {error}"), err=True)
         sys.exit(1)
     except BrokenPipeError:  # whoever read our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import shutil
 import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 from pysqlite3 import dbapi2 as sqlite3
 
+from supervisor.driving import backends
 from supervisor.driving.backends import BACKENDS
+from supervisor.driving.backends.base import version_of
+from supervisor.driving.environment import pick
 from supervisor.errors import SupervisorError
 from supervisor.store import store
 from supervisor.store.store import OLDEST_SQLITE
 
 from .options import folder, office, printable, state_dir
 from .start import PORT
+
+if TYPE_CHECKING:
+    from supervisor.config import BackendEntry
+    from supervisor.driving.backends.base import Backend
+
+ASK_SECONDS = 30
+"""How long a CLI may take to say its version; some unpack themselves first."""
 
 
 class Finding(NamedTuple):
@@ -92,25 +103,61 @@ def configuration(path: Path | None) -> list[Finding]:
     except SupervisorError as error:
         return [Finding(False, str(error))]
     findings = [Finding(True, f"{path}: {len(found.agents)} agents, {len(found.rooms)} rooms")] if path else []
-    for name in {**dict.fromkeys(BACKENDS), **dict.fromkeys(found.backends)}:
-        entry = found.backend(name)
-        command = entry.command or BACKENDS[entry.kind or name].program
-        findings.append(cli(name, tuple(command), needed=name in (found.default_backend, *found.backends)))
+    needed = {found.default_backend, *found.backends, *(one.backend for one in found.agents if one.backend)}
+    for name in backends.names(found.backends):
+        findings += cli(name, BACKENDS[found.backend(name).kind or name], found.backend(name), needed=name in needed)
     return findings
 
 
-def cli(name: str, command: tuple[str, ...], *, needed: bool) -> Finding:
-    """Whether a CLI is there and can be started."""
+def cli(name: str, kind: Backend, entry: BackendEntry, *, needed: bool) -> list[Finding]:
+    """Whether a CLI is there, can be started, is new enough, and is signed in."""
+    command = list(entry.command or kind.program)
     if shutil.which(command[0]) is None:
-        return Finding(
-            False, f"backend {name}: {command[0]} was not found: install it or name it in office.toml", needed
-        )
+        how = kind.install or "install it"
+        return [Finding(False, f"backend {name}: {command[0]} was not found: {how}, or name it in office.toml", needed)]
+    environment = pick(os.environ, (*kind.allow, *entry.allow), entry.environment, "")
+    shown, why = ask(command, ("--version",), environment)
+    version = ".".join(map(str, version_of(shown)))
+    if why:
+        return [Finding(False, f"backend {name}: {command[0]} cannot be started ({why})", needed)]
+    if problem := kind.too_old(version):
+        return [Finding(False, f"backend {name}: {problem}", needed)]
+    if kind.tested and not version:
+        return [
+            Finding(True, f"backend {name}: {command[0]} does not say its version; {kind.tested} was tested", needed)
+        ]
+    newer = bool(kind.tested) and version_of(version) > version_of(kind.tested)
+    tested = f", newer than {kind.tested}, which was tested" if newer else ""
+    found = Finding(True, f"backend {name}: {(shown.splitlines() or command)[0][:60]}{tested}", needed)
+    return [found, *signed_in(name, kind, command, environment, needed=needed)]
+
+
+def signed_in(
+    name: str, kind: Backend, command: list[str], environment: dict[str, str], *, needed: bool
+) -> list[Finding]:
+    """By a variable that is set, by the CLI's own word, or by a file that is there: what is in it nobody reads."""
+    sign_in = kind.sign_in
+    if sign_in is None:
+        return []
+    if given := next((variable for variable in sign_in.variables if environment.get(variable)), ""):
+        return [Finding(True, f"backend {name}: signed in by {given}", needed)]
+    home = Path(environment.get("HOME", "~")).expanduser()
+    known = any((home / file).exists() for file in sign_in.files)
+    if sign_in.command:
+        known = known or not ask(command, sign_in.command, environment)[1]
+    if known:
+        return [Finding(True, f"backend {name}: signed in", needed)]
+    return [Finding(False, f"backend {name}: not signed in: {sign_in.how}", needed)]
+
+
+def ask(command: list[str], arguments: tuple[str, ...], environment: dict[str, str]) -> tuple[str, str]:
+    """What a CLI says, and why it failed if it did."""
     try:
-        done = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(
+            [*command, *arguments], capture_output=True, text=True, timeout=ASK_SECONDS, check=False, env=environment,
+            stdin=subprocess.DEVNULL, errors="replace",
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding(False, f"backend {name}: {command[0]} cannot be started ({type(error).__name__})", needed)
-    version = done.stdout.strip().split("\n")[0][:60]
-    if done.returncode != 0 or not version:
-        why = f"backend {name}: `{command[0]} --version` failed with status {done.returncode}"
-        return Finding(False, why, needed)
-    return Finding(True, f"backend {name}: {version}", needed)
+        return "", type(error).__name__
+    shown = done.stdout.strip()
+    return shown, f"status {done.returncode}" if done.returncode else ""

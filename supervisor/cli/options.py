@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from pathlib import Path
@@ -14,7 +15,7 @@ from supervisor import config
 from supervisor.core.office.patterns import PATTERNS as KNOWN_PATTERNS
 from supervisor.core.rooms.settings import problem_of
 from supervisor.core.rooms.templates import TEMPLATES
-from supervisor.driving.backends import BACKENDS
+from supervisor.driving import backends
 from supervisor.errors import ConfigError
 from supervisor.events import Settings
 from supervisor.runtime.runtime import read_plan
@@ -54,7 +55,6 @@ def folder(given: str | None) -> StateFolder:
 
 def office(path: Path | None) -> config.Office:
     """The configuration, or the defaults; the environment's duration counts where the file has none."""
-    kinds = tuple(BACKENDS)
     found = config.Office(templates=TEMPLATES)
     if path is not None:
         try:
@@ -62,7 +62,7 @@ def office(path: Path | None) -> config.Office:
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise ConfigError(f"{path} cannot be read: {why}.") from None
-        found = config.parse(text, str(path), kinds, TEMPLATES)
+        found = config.parse(text, str(path), backends.facts(), TEMPLATES)
         check(found.settings, f"{path}: settings: ")
         if found.floor_plan:
             beside = path.parent / Path(found.floor_plan).expanduser()
@@ -126,4 +126,11 @@ def fake_arguments(seed: str, speed: float, think: float = 0.0) -> dict[str, tup
 
 def printable(text: str) -> str:
     """Words of an agent without control sequences, so that they cannot steer the terminal."""
-    return "".join(c for c in text if c == "\n" or c.isprintable())
+    return text if text.isprintable() else "".join(c for c in text if c in "\n\t" or c.isprintable())
+
+
+def escaped(text: str) -> str:
+    """JSON in which nothing steers a terminal either, and which still says the same."""
+    if text.isprintable():
+        return text
+    return "".join(c if c == "\n" or c.isprintable() else json.dumps(c)[1:-1] for c in text)

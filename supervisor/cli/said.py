@@ -130,6 +130,6 @@ def export(room: str, kind: str, output: Path | None, state_dir: str | None) -> 
     db = store.read_only(folder(state_dir).database)
     text = exporting.export(db, exporting.find_room(db, room), kind)
     if output is None:
-        click.echo(text if kind != "md" else printable(text), nl=False)
+        click.echo(text, nl=False)
     else:
         exporting.write(output, text)

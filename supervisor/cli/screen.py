@@ -13,7 +13,7 @@ from rich.text import Text
 
 from supervisor import events as e
 
-from .options import printable
+from .options import escaped, printable
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -95,7 +95,7 @@ class JsonScreen(PlainScreen):
 
     def show(self, frame: Frame) -> None:
         if frame.seq is not None:
-            sys.stdout.write(frame.text + "\n")
+            sys.stdout.write(escaped(frame.text) + "\n")
             sys.stdout.flush()
 
     def ended(self, end: e.AutoModeEnded) -> None:

@@ -15,6 +15,7 @@ from supervisor import events as e
 from supervisor.config import person_problem
 from supervisor.core import inputs
 from supervisor.core.rooms.turns import CONCLUDED
+from supervisor.driving import backends
 from supervisor.driving.backends import BACKENDS
 from supervisor.errors import ConfigError
 from supervisor.runtime import AgentRuntime
@@ -118,7 +119,7 @@ def person(text: str, found: Office) -> inputs.AgentConfig:
         raise ConfigError(f"--agent {text!r}: expected NAME:ROLE or NAME:ROLE:BACKEND.")
     if problem := person_problem(name, role):
         raise ConfigError(f"--agent {text!r}: {problem}")
-    known = [*BACKENDS, *(other for other in found.backends if other not in BACKENDS)]
+    known = backends.names(found.backends)
     if backend_name and backend_name not in known:
         raise ConfigError(f"There is no backend {backend_name!r}; choose one of {', '.join(known)}.")
     return inputs.AgentConfig(name=name, role=role, cli_backend=backend_name)
@@ -137,8 +138,8 @@ def refuse_missing(one: inputs.AgentConfig, found: Office) -> None:
     """A CLI that is not there is told before anything begins."""
     name = one.cli_backend or found.default_backend
     entry = found.backend(name)
-    program = (entry.command or BACKENDS[entry.kind or name].program)[0]
-    if problem := missing_program(program):
+    kind = BACKENDS[entry.kind or name]
+    if problem := missing_program((entry.command or kind.program)[0], kind):
         raise click.ClickException(problem)
 
 

@@ -35,6 +35,14 @@ def apply(state: State, event: e.AnyEvent) -> None:
         case e.ToolUsed():
             what = f"{event.tool} {event.summary}".strip()
             state.agents[event.agent_id].tool = what if event.status == "started" else ""
+        case e.PermissionAsked():
+            agent = state.agents[event.agent_id]
+            agent.permissions = [*agent.permissions, event.permission]
+        case e.PermissionResolved():
+            agent = state.agents[event.agent_id]
+            agent.permissions = [one for one in agent.permissions if one.id != event.permission_id]
+            if agent.ask_id in state.asks:  # the time that a person took is not the CLI's
+                state.asks[agent.ask_id].since = event.at
         case e.ParticipationChanged():
             _participation(state, event)
         case e.AgentMoved():
@@ -85,7 +93,7 @@ def apply(state: State, event: e.AnyEvent) -> None:
         case e.AutoModeStarted() | e.AutoModePaused() | e.AutoModeResumed() | e.AutoModeEnded():
             _auto(state, event)
         case e.RateLimited():
-            state.limits[event.backend] = event.retry_at or 0.0
+            state.limits[event.backend], state.limited_at[event.backend] = event.retry_at or 0.0, event.at
         case _:
             pass  # shown to people; nothing to remember
 

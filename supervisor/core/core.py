@@ -26,6 +26,7 @@ from .life.deciding import Deciding
 from .office.default import TEXT as DEFAULT_PLAN
 from .office.moves import Moves
 from .office.patterns import PATTERNS
+from .permitting import Permitting
 from .rooms import speech
 from .rooms.asking import Asking
 from .rooms.manual import Manual
@@ -96,7 +97,7 @@ class Decision(NamedTuple):
     agent_id: str | None = None
 
 
-class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Deciding, Moves):
+class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, Deciding, Moves):
     """Agents, tasks, rooms and the office, in one order."""
 
     def __init__(self, rules: Rules, state: State | None = None) -> None:
@@ -200,6 +201,14 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Deciding, Mov
                     agent_id=given.agent_id, tool=given.tool, status=given.status, summary=shown,
                     tool_id=given.tool_id,
                 ))  # fmt: skip
+            case inputs.PermissionWanted() if given.agent_id in self.state.agents:
+                self._wants_permission(self.state.agents[given.agent_id], given)
+            case inputs.PermissionWithdrawn() if given.agent_id in self.state.agents:
+                self._withdraw_permissions(self.state.agents[given.agent_id], given.cli_id)
+            case inputs.ResolvePermission():
+                self._resolve_permission(given.permission_id, given.allow)
+            case inputs.SessionLost() if given.agent_id in self.state.agents:
+                self._session_lost(self.state.agents[given.agent_id], given.reason)
             case inputs.UsageSeen() | inputs.CostSeen() if given.agent_id in self.state.agents:
                 self._count(self.state.agents[given.agent_id], given)
             case inputs.AgentGone() if given.agent_id in self.state.agents:
@@ -242,6 +251,8 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Deciding, Mov
         steps = agents.way(agent.state, new)
         if steps is None:
             raise ValueError(f"{agent.id} cannot go from {agent.state} to {new}")
+        if new == "idle":
+            self._withdraw_permissions(agent)
         for step in steps:
             task = self.state.tasks.get(agent.task_id or 0)
             self._emit(e.AgentStateChanged(
@@ -460,6 +471,7 @@ class Core(Turns, Asking, Pausing, Manual, Moderating, Concluding, Deciding, Mov
             self._furnish()
         for agent in self.state.agents.values():
             self._do(effects.Spawn(agent_id=agent.id))
+            self._withdraw_permissions(agent)
             self._free_up(agent, "the supervisor was gone")
         for room in self._autos():
             self._wake_room(room, given.answered, away)

@@ -47,4 +47,12 @@ class Interrupt(Effect, frozen=True, kw_only=True):
     agent_id: str
 
 
-AnyEffect = Spawn | Stop | Renew | Ask | AskAgain | Interrupt
+class Permit(Effect, frozen=True, kw_only=True):
+    """Tell an agent's CLI whether it may."""
+
+    agent_id: str
+    cli_id: str
+    allow: bool
+
+
+AnyEffect = Spawn | Stop | Renew | Ask | AskAgain | Interrupt | Permit

@@ -90,6 +90,13 @@ class RequestOutcome(Command, frozen=True, kw_only=True, tag="request_outcome"):
     agent_id: str | None = None
 
 
+class ResolvePermission(Command, frozen=True, kw_only=True, tag="resolve_permission"):
+    """Allow or deny what an agent's CLI waits for."""
+
+    permission_id: Id
+    allow: bool
+
+
 class SetParticipation(Command, frozen=True, kw_only=True, tag="set_participation"):
     agent_id: str
     participating: bool
@@ -112,6 +119,7 @@ class UpdateSettings(Command, frozen=True, kw_only=True, tag="update_settings"):
     max_cost_usd: float | None = None
     response_delay: float | None = None
     max_wait_time: float | None = None
+    permission_wait: float | None = None
     interaction_pattern: str | None = None
     barge_in: bool | None = None
 
@@ -192,9 +200,9 @@ class GetTranscriptLine(Command, frozen=True, kw_only=True, tag="get_transcript_
 
 Decided = (
     SpawnAgent | TerminateAgent | StartAutoMode | StopAutoMode | ResumeAutoMode | RetryTurn | CancelRateLimitWait
-    | UserMessage | ResolvePending | SetMessageActive | SetMode | RequestOutcome | SetParticipation | SetOrder
-    | UpdateSettings | MoveAgent | SetDecisionLoop | AssignTask | CompleteTask | CreateRoom | RenameRoom
-    | NewConversation | JoinRoom | LeaveRoom | CloseRoom
+    | UserMessage | ResolvePending | ResolvePermission | SetMessageActive | SetMode | RequestOutcome
+    | SetParticipation | SetOrder | UpdateSettings | MoveAgent | SetDecisionLoop | AssignTask | CompleteTask
+    | CreateRoom | RenameRoom | NewConversation | JoinRoom | LeaveRoom | CloseRoom
 )  # fmt: skip
 """Commands that the core decides about."""
 Asked = GetAgentState | GetHistory | GetTranscriptLine | Search
@@ -232,6 +240,29 @@ class ToolSeen(Fact, frozen=True, kw_only=True):
     status: Literal["started", "done", "failed"]
     summary: str
     tool_id: str
+
+
+class PermissionWanted(Fact, frozen=True, kw_only=True):
+    """A CLI waits until it is allowed or denied something."""
+
+    agent_id: str
+    cli_id: str
+    tool: str
+    summary: str
+
+
+class PermissionWithdrawn(Fact, frozen=True, kw_only=True):
+    """It does not wait any more."""
+
+    agent_id: str
+    cli_id: str
+
+
+class SessionLost(Fact, frozen=True, kw_only=True):
+    """A CLI came up without its session: it knows nothing any more."""
+
+    agent_id: str
+    reason: str
 
 
 class UsageSeen(Fact, frozen=True, kw_only=True):
@@ -306,7 +337,7 @@ class StartRoom(Fact, frozen=True, kw_only=True):
 
 
 AnyFact = (
-    Written | SpeechBegan | Said | ToolSeen | UsageSeen | CostSeen | TurnOver | Heard | AgentGone | Due | Suspend | Wake
-    | StartRoom
+    Written | SpeechBegan | Said | ToolSeen | PermissionWanted | PermissionWithdrawn | SessionLost | UsageSeen
+    | CostSeen | TurnOver | Heard | AgentGone | Due | Suspend | Wake | StartRoom
 )  # fmt: skip
 AnyInput = Decided | AnyFact

@@ -13,6 +13,7 @@ from supervisor.events import (
     Message,
     MoveReason,
     PauseReason,
+    Permission,
     Position,
     Purpose,
     Settings,
@@ -90,6 +91,8 @@ class Agent(msgspec.Struct, kw_only=True):
     last_message: str = ""
     tool: str = ""
     """The tool that it uses now, with what."""
+    permissions: list[Permission] = []
+    """What its CLI waits to be allowed."""
     failed: str = ""
     """Why its last turn failed."""
     states: list[tuple[AgentState, float]] = []
@@ -241,6 +244,8 @@ class State(msgspec.Struct, kw_only=True):
     """Whether anybody decides by itself."""
     limits: dict[str, float] = {}
     """Until when backends are rate limited."""
+    limited_at: dict[str, float] = {}
+    """Since when we know."""
     plan: str = ""
     """The floor plan, as its map."""
     leaving: list[Agent] = []

@@ -55,6 +55,7 @@ def agent(core: Core, one: Agent, now: float) -> dict[str, Any]:
         "last_message": one.last_message, "spawned_at": one.spawned_at,
         "decides": core.wants_to_decide(one), "deciding": one.decision is not None,
         "asked": one.ask_id is not None,
+        "permissions": [msgspec.to_builtins(permission) for permission in one.permissions],
         "tool": one.tool, "failed": one.failed, "states": [{"state": s, "at": at} for s, at in one.states],
     }  # fmt: skip
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 import uuid
 from collections import deque
 from contextlib import contextmanager
@@ -25,11 +26,36 @@ from typing import TYPE_CHECKING
 import msgspec
 import trio
 
-from supervisor.errors import AgentBusy, AgentError, AgentStopped, AskRepeated, CannotStart, PromptTooLarge
-from supervisor.records import AnyRecord, Damage, Delta, Note, PromptSeen, PromptTaken, RateLimit, Ready, Text, TurnEnd
+from supervisor.errors import (
+    AgentBusy,
+    AgentError,
+    AgentStopped,
+    AskRepeated,
+    CannotResume,
+    CannotStart,
+    PromptTooLarge,
+)
+from supervisor.records import (
+    AnyRecord,
+    Damage,
+    Delta,
+    Failure,
+    Note,
+    PermissionAsked,
+    PermissionGone,
+    PromptSeen,
+    PromptTaken,
+    RateLimit,
+    Ready,
+    Retry,
+    SessionLost,
+    Text,
+    TurnEnd,
+)
 
 from . import environment
-from .backends.base import UNREADABLE
+from .backends.base import UNREADABLE, is_name, kept_transcript
+from .kept import Kept, OwnName, write_files
 from .process import AgentProcess, CappedLog, new_mark
 from .tail import Bookmark, Tail
 from .transcript import Transcript
@@ -42,11 +68,20 @@ if TYPE_CHECKING:
     from .lines import Line
     from .watcher import Watcher
 
-FORWARDED = (Delta, RateLimit, Ready, PromptTaken, TurnEnd, Damage, Note)
+FORWARDED = (Delta, RateLimit, Ready, PromptTaken, PermissionAsked, PermissionGone, TurnEnd, Damage, Note)
 """What stdout alone tells; all else is taken from the transcript, which is the truth."""
 
 QUICK_LOOKS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 """How soon to look at the transcript again when only it is missing."""
+
+HOPELESS_TRIES = 2
+"""After so many it is certain that a key is wrong; the CLI itself would go on for minutes."""
+
+LONGEST_REST = 65.0
+"""How long a CLI may want to be left alone before it takes up its session again."""
+
+LONGEST_NAP = 2.0
+"""Who is woken so many seconds too late was not awake."""
 
 DYING_SECONDS = 1.0
 """How long a process that closed its stdin may take to end."""
@@ -96,6 +131,8 @@ class Job:
         self.error: AgentError | None = None
         self.interrupt = False
         self.abandoned = False
+        self.hopeless: Failure | None = None
+        """Why it is of no use that the CLI goes on trying."""
 
 
 class DrivenAgent:
@@ -111,19 +148,25 @@ class DrivenAgent:
         limits: Limits | None = None,
         bookmark: Bookmark | None = None,
     ) -> None:
-        self.launch = launch
         self.backend = backend
         self.limits = limits or Limits()
         self._watcher = watcher
         self._sink = sink
         self._folder = Path(launch.folder).absolute()
+        self._own_name = OwnName(self._folder, launch.session_id)
+        self.launch = msgspec.structs.replace(launch, own_id=launch.own_id or self._own_name.read())
         self._mark = new_mark(launch.owner, launch.agent_id)
         given = {**backend.environment(launch), **launch.environment}
         allow = (*backend.allow, *launch.allow)
         self._environment = environment.pick(os.environ, allow, given, self._mark)
         offset = bookmark.offset if bookmark else 0
         self._transcript = Transcript(backend.decoder(), offset, self.limits.line_bytes)
-        self._tail = Tail(self._locate, self._transcript, self._from_tail, bookmark, self.limits.rescan)
+        self._tail = Tail(
+            self._locate, self._transcript, self._from_tail, bookmark, self.limits.rescan, self._begin_with_old_news
+        )
+        self._old_news = False  # what is read now was read in an earlier life
+        self._held: list[AnyRecord] | None = None  # what is read while it is not known yet where the open ask begins
+        self._had_transcript = bookmark is not None and bookmark != Bookmark()
         self._nursery: trio.Nursery | None = None
         self._log: CappedLog | None = None
         self._process: AgentProcess | None = None
@@ -131,6 +174,10 @@ class DrivenAgent:
         self._mourned: AgentProcess | None = None  # the last that is gone, with its transcript read to the end
         self._job: Job | None = None
         self._ready = False
+        self._refused: Failure | SessionLost | None = None  # why it will not come up
+        self._kept: Kept | None = None
+        self._permissions: set[str] = set()  # what somebody is asked for
+        self._ended_for = ""  # why its process was ended by us, in the middle of whatever it did
         self._missed = False  # it was said that there is no transcript
         self._news = Bell()
         self._stop = trio.Event()
@@ -171,9 +218,14 @@ class DrivenAgent:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._log = CappedLog(self._folder / "stderr.log", self.limits.log_bytes)
         try:
+            write_files(self._folder, self.backend.files(self.launch))
+            if not self.backend.keeps:
+                self._kept = Kept(kept_transcript(self.launch))
             yield
         finally:
             self._log.close()
+            if self._kept is not None:
+                self._kept.close()
 
     async def stop(self) -> None:
         """Finish it: interrupt, stdin closed, TERM, KILL; returns when nothing of it is left."""
@@ -181,6 +233,14 @@ class DrivenAgent:
         self._news.ring()
         if self._nursery is not None:
             await self._stopped.wait()
+
+    async def end(self, why: str) -> None:
+        """End its process, and not the agent: a running turn learns why, and the next ask starts the CLI again."""
+        process = self._process
+        if process is not None and not process.exited.is_set():
+            self._ended_for = why
+            self._sink(Note(text=why))
+            await process.stop(close_grace=0, term_grace=0)
 
     @property
     def pid(self) -> int | None:
@@ -219,36 +279,66 @@ class DrivenAgent:
         assert self._nursery is not None
         assert self._log is not None
         launch = msgspec.structs.replace(self.launch, resume=self.launch.resume or self._locate() is not None)
+        if not launch.resume and self._had_transcript:
+            raise CannotResume(f"{self.launch.agent_id} cannot take up its session again: its transcript is gone")
+        if launch.resume:
+            await self._wait_until(self.backend.resumable_at(launch, self._environment))
         cwd = Path(launch.cwd) if launch.cwd else self._folder
-        self._dialogue, self._ready = self.backend.dialogue(), False
+        self._dialogue, self._ready, self._refused = self.backend.dialogue(launch), False, None
         self._given.clear()
+        self._permissions.clear()
+        self._ended_for = ""
         process = AgentProcess(
             self.backend.command(launch), cwd=cwd, environment=self._environment, mark=self._mark, log=self._log,
             on_line=self._from_stdout, line_limit=self.limits.line_bytes,
         )  # fmt: skip
-        await self._nursery.start(process.run)
+        try:
+            await self._nursery.start(process.run)
+        except CannotStart as error:
+            if not error.passing:
+                raise
+            return str(error)
         self._process = process
         self._nursery.start_soon(self._mourn, process)
         opened = await self._write(process, self._dialogue.open(), self.limits.start)
         if opened:
             with trio.move_on_after(self.limits.start):
-                await self._wait_for(lambda: self._ready or process.exited.is_set() or self._stop.is_set())
+                await self._wait_for(
+                    lambda: self._ready or self._refused is not None or process.exited.is_set() or self._stop.is_set()
+                )
         else:
             with trio.move_on_after(DYING_SECONDS):  # nobody reads: it is on its way out, or wrong in the head
                 await process.exited.wait()
         if self._ready:
             return ""
+        refused = self._refused
         if not process.exited.is_set():
             await process.stop(close_grace=0, term_grace=self.limits.term)
+            if isinstance(refused, SessionLost):
+                raise CannotResume(f"{self.launch.agent_id} cannot take up its session again: {refused.reason}")
+            if isinstance(refused, Failure):
+                raise CannotStart(f"{self.launch.agent_id} did not come up: {refused.message}")
             return f"it said nothing for {self.limits.start:g} s" if opened else "it closed its stdin"
         last = self._log.last_line
         return f"exit status {process.status}" + (f", {last}" if last else f", see {self._log.path}")
+
+    async def _wait_until(self, at: float) -> None:
+        """Unix time, as the CLI goes by it; never for more than a minute and a bit."""
+        with trio.move_on_after(min(max(0.0, at - time.time()), LONGEST_REST)):
+            await self._stop.wait()
+
+    def _nobody_is_asked(self) -> None:
+        """The turn is broken off, or the process gone: what it waited for nobody need answer any more."""
+        gone, self._permissions = self._permissions, set()
+        for permission_id in sorted(gone):
+            self._sink(PermissionGone(permission_id=permission_id))
 
     async def _mourn(self, process: AgentProcess) -> None:
         """When the process is gone, read what is left in the transcript, and then tell whoever waits for it."""
         await process.exited.wait()
         while self._tail.read():
             await trio.lowlevel.checkpoint()
+        self._nobody_is_asked()
         if process.leftover:
             self._sink(Note(text=f"{process.leftover} processes of {self.launch.agent_id} could not be ended"))
         self._mourned = process
@@ -269,18 +359,29 @@ class DrivenAgent:
 
     # -- turns ----------------------------------------------------------------------------------------------------
 
-    def catch_up(self, ask_id: str) -> Outcome | None:
+    def catch_up(self, ask_id: str, *, seen: bool = False) -> Outcome | None:
         """Before `run`: read what was written while nobody looked; what became of an ask that was open, if it is known.
 
-        Nothing may be writing any more. An ask without an outcome can be put again under its id.
+        Nothing may be writing any more. An ask without an outcome can be put again under its id. Say `seen` if the
+        bookmark may lie behind its prompt.
         """
         turn = Turn(ask_id, trio.current_time())
         self._job = Job(turn, "")
+        self._held = held = list[AnyRecord]()
         try:
             while self._tail.read():
                 pass
+            self._held = None
+            prompts = [
+                n for n, record in enumerate(held) if isinstance(record, PromptSeen) and ask_id in record.ask_ids
+            ]
+            turn.seen = seen and not self._old_news
+            begin = prompts[-1] if prompts else 0 if turn.seen else len(held)
+            self._old_news = False
+            for record in [*(r for r in held[:begin] if isinstance(r, Damage | Note)), *held[begin:]]:
+                self._from_tail(record)
         finally:
-            self._job = None
+            self._job = self._held = None
         turn.gone(0, trio.current_time())
         outcome = turn.poll(trio.current_time())
         return outcome if outcome is not None and outcome.status != "exited" else None
@@ -333,9 +434,15 @@ class DrivenAgent:
             self._news.ring()
         await trio.lowlevel.checkpoint()
 
+    async def permit(self, permission_id: str, allow: bool) -> None:
+        """Answer what the CLI waits for; nothing happens if it does not wait any more."""
+        self._permissions.discard(permission_id)
+        if self._dialogue is not None and self._process is not None and not self._process.exited.is_set():
+            await self._write(self._process, self._dialogue.permit(permission_id, allow), self.limits.write)
+
     async def _carry_out(self, job: Job) -> None:
         try:
-            job.outcome = await self._put(job)
+            job.outcome = self._with_a_way_on(await self._put(job))
             self._tell_printed(job.turn, job.outcome)
         except AgentError as error:
             job.error = error
@@ -357,7 +464,10 @@ class DrivenAgent:
         assert process is not None
         assert dialogue is not None
         self._given.append(turn.ask_id)
-        written = await self._write(process, dialogue.ask(turn.ask_id, job.prompt), self.limits.write)
+        line = dialogue.ask(turn.ask_id, job.prompt)
+        if self._kept is not None:
+            self._kept.begin(line)
+        written = await self._write(process, line, self.limits.write)
         if written:
             job.on_written()
         if not written and self._mourned is not process:
@@ -379,11 +489,18 @@ class DrivenAgent:
         silent = False
         while True:
             now = trio.current_time()
+            if self._permissions:  # it waits for a person, and not the other way round
+                turn.touch(now)
             if self._mourned is process:
                 turn.gone(process.status or 0, now)
             if outcome := turn.poll(now):
-                if silent and outcome.status in ("interrupted", "exited"):
+                if job.hopeless is not None and outcome.status in ("interrupted", "exited"):
+                    why = job.hopeless
+                    return msgspec.structs.replace(outcome, status="failed", failure=why, detail=why.message)
+                if silent and (outcome.status in ("interrupted", "exited") or not outcome.texts):
                     return turn.give_up("silent", "watchdog", now, self._silence())
+                if self._ended_for and outcome.status == "exited":
+                    return turn.give_up("exited", "exit", now, self._ended_for)
                 if self._stop.is_set() and outcome.status == "exited":
                     return turn.give_up("interrupted", "stop", now, "the agent was stopped")
                 return outcome
@@ -391,6 +508,7 @@ class DrivenAgent:
                 silent = job.interrupt = True
             if job.interrupt and sent_at is None and (turn.begun or silent):
                 sent_at = now
+                self._nobody_is_asked()
                 await self._write(process, dialogue.interrupt(), limits.interrupt)
                 continue
             if sent_at is not None and not turn.expects_transcript and now - sent_at >= limits.interrupt:
@@ -406,6 +524,19 @@ class DrivenAgent:
                 looks += 1
             with trio.move_on_after(max(0.001, wake - now)):
                 await self._news.wait()
+            if trio.current_time() > wake + LONGEST_NAP:  # everything was suspended, and it had no chance to speak
+                turn.touch(trio.current_time())
+
+    def _with_a_way_on(self, outcome: Outcome) -> Outcome:
+        """Who is not let in is told what to do about it."""
+        refused = outcome.failure is not None and outcome.failure.kind == "authentication"
+        if not refused or self.backend.sign_in is None or self._sign_in in outcome.detail:
+            return outcome
+        return msgspec.structs.replace(outcome, detail=f"{outcome.detail} ({self._sign_in})")
+
+    @property
+    def _sign_in(self) -> str:
+        return self.backend.sign_in.how if self.backend.sign_in is not None else "check its key"
 
     def _silence(self) -> str:
         return f"it said nothing for {self.limits.silence:g} s and was interrupted"
@@ -442,12 +573,40 @@ class DrivenAgent:
         if turn is not None:
             turn.touch(now)
         for record in self._heard(line):
-            self._ready = self._ready or isinstance(record, Ready)
+            match record:
+                case Ready():
+                    self._came_up(record)
+                case SessionLost() | Failure() if not self._ready:
+                    self._refused = record
+                case PermissionAsked():
+                    self._permissions.add(record.permission_id)
+                case PermissionGone():
+                    self._permissions.discard(record.permission_id)
             if turn is not None:
                 turn.from_stdout(record, now)
             if isinstance(record, FORWARDED):
                 self._sink(record)
         self._news.ring()
+
+    def _came_up(self, ready: Ready) -> None:
+        """Its own name for the session is kept before the first prompt: without it nobody finds the session again."""
+        if problem := self.backend.too_old(ready.version):
+            self._refused = Failure(kind="unknown", message=problem)
+            return
+        if ready.session and ready.session != self.launch.own_id:
+            if not is_name(ready.session):
+                self._refused = Failure(
+                    kind="unknown", message=f"its name for a session is odd: {ready.session[:40]!r}"
+                )
+                return
+            try:
+                self._own_name.write(ready.session)
+            except OSError as error:
+                why = f"its name for the session cannot be kept: {error.strerror}"
+                self._refused = Failure(kind="unknown", message=why)
+                return
+            self.launch = msgspec.structs.replace(self.launch, own_id=ready.session)
+        self._ready = True
 
     def _heard(self, line: Line) -> list[AnyRecord]:
         """What a line of stdout means; the CLI may want something in return."""
@@ -461,15 +620,34 @@ class DrivenAgent:
         except UNREADABLE:
             shown = line.data[:80].decode("utf-8", "replace")
             return [Damage(length=line.length, reason=f"not a line of its protocol: {shown!r}", source="stdout")]
+        if reply.keep and self._kept is not None:
+            self._kept.write(line.data + b"\n")
+            self._tail.nudge()
         if reply.write and self._nursery is not None and self._process is not None:
             self._nursery.start_soon(self._write, self._process, reply.write, self.limits.write)
         return reply.records
 
+    def _begin_with_old_news(self) -> None:
+        """The transcript was written anew while nobody looked: all was told before, up to the prompt that is open."""
+        self._old_news = True
+
     def _from_tail(self, record: AnyRecord) -> None:
+        self._had_transcript = True
+        if self._held is not None:
+            self._held.append(record)
+            return
         if isinstance(record, PromptSeen):
             self._seen.extend(record.ask_ids)
+            self._old_news = self._old_news and not (self._job and self._job.turn.ask_id in record.ask_ids)
+        if self._old_news and not isinstance(record, Damage | Note):
+            return
         if self._job is not None:
             self._job.turn.from_transcript(record, trio.current_time())
+            if isinstance(record, Retry) and record.kind == "authentication" and record.attempt >= HOPELESS_TRIES:
+                status = f" (HTTP {record.status})" if record.status else ""
+                why = f"it is not let in{status}: {self._sign_in}"
+                self._job.hopeless = Failure(kind="authentication", message=why, status=record.status)
+                self._job.interrupt = True
         if not (isinstance(record, Text) and record.uuid in self._told):
             self._sink(record)
         self._news.ring()

@@ -17,16 +17,25 @@ COMMON = (
     "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
 )  # fmt: skip
 
-NEVER = ("CLAUDECODE", "CLAUDE_CODE_*", "SUPERVISOR_*")
-"""What would tell a CLI that it runs inside another agent, and what is only ours."""
+OURS = "SUPERVISOR_*"
+"""What no CLI gets to see."""
+
+INSIDE = (
+    "CLAUDECODE", "CLAUDE_CODE_*", "CODEX_SANDBOX*", "CODEX_THREAD_ID", "CODEX_INTERNAL_*", "GEMINI_CLI", "OPENCODE",
+    "OPENCODE_PID", "OPENCODE_CALLER", "OPENCODE_SERVER_*", "AGENT", "AI_AGENT",
+)  # fmt: skip
+"""What would tell a CLI that it runs inside another agent; passed on only where it is on the list by its whole name."""
 
 
 def pick(inherited: Mapping[str, str], allow: Iterable[str], given: Mapping[str, str], mark: str) -> dict[str, str]:
     """The environment for a CLI: the allowed part of ours, then what is given for it, then its mark."""
     patterns = (*COMMON, *allow)
-    chosen = {
-        name: value
-        for name, value in inherited.items()
-        if any(fnmatchcase(name, p) for p in patterns) and not any(fnmatchcase(name, p) for p in NEVER)
-    }
+
+    def passes(name: str) -> bool:
+        if fnmatchcase(name, OURS):
+            return False
+        inside = any(fnmatchcase(name, pattern) for pattern in INSIDE)
+        return name in patterns or (not inside and any(fnmatchcase(name, pattern) for pattern in patterns))
+
+    chosen = {name: value for name, value in inherited.items() if passes(name)}
     return {**chosen, **given, MARK: mark}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import signal
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from .lines import Line
 
 CHUNK = 1 << 16
+PASSING = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
+"""What keeps a program from starting that may be over in a moment."""
 DRAIN_SECONDS = 0.5
 """How long to read on after the end: a grandchild may hold the pipe open for ever."""
 BURY_SECONDS = 10.0
@@ -138,7 +141,9 @@ class AgentProcess:
             raise CannotStart(f"{program} may not be executed: check its permissions.") from None
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise CannotStart(f"{program} could not be started: {reason}.") from None
+            refused = CannotStart(f"{program} could not be started: {reason}.")
+            refused.passing = isinstance(error, OSError) and error.errno in PASSING
+            raise refused from None
 
     async def _bury(self) -> None:
         """Whatever is left of the tree goes, and the pipes are closed."""

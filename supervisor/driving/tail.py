@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 20
 PRINT = 48
+ANEW = b"written anew"
+"""In a bookmark: the file is not what was read, whatever it holds now."""
 
 
 class Bookmark(msgspec.Struct, frozen=True):
@@ -43,7 +45,10 @@ class Tail:
         sink: Callable[[AnyRecord], None],
         bookmark: Bookmark | None = None,
         rescan: float = 1.0,
+        on_stranger: Callable[[], None] = lambda: None,
     ) -> None:
+        """`on_stranger` is called when the file is not the one of the bookmark: what is in it may be old news."""
+        self._on_stranger = on_stranger
         self._locate = locate
         self._transcript = transcript
         self._sink = sink
@@ -68,7 +73,7 @@ class Tail:
         if self._fd is None:
             return self._last or self._bookmark or Bookmark()
         if not self._same(self._position, self._before):
-            return Bookmark()  # it was written anew since we last looked: the next reader begins at its beginning
+            return Bookmark(before=ANEW)  # since we last looked: the next reader begins at its beginning
         start = max(0, offset - PRINT)
         return Bookmark(offset, os.pread(self._fd, offset - start, start))
 
@@ -155,11 +160,12 @@ class Tail:
 
     def _resume(self) -> None:
         mark, self._bookmark = self._bookmark, None
-        if mark is None or mark.offset == 0:
+        if mark is None or mark == Bookmark():
             return
-        if self._same(mark.offset, mark.before):
+        if mark.offset and self._same(mark.offset, mark.before):
             self._position, self._before = mark.offset, mark.before
         else:
+            self._on_stranger()
             self._begin_anew("the transcript changed while nobody was reading")
 
     def _same(self, offset: int, before: bytes) -> bool:

@@ -21,15 +21,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 ROUNDS, ROUND_SECONDS = 200, 0.01
+TICK = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def born(pid: int) -> float:
+    """When a process began, in seconds since the machine did, whatever clocks are set to; 0 if it is gone."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat", "rb") as file:
+        after_name = file.read().rpartition(b")")[2].split()
+        return int(after_name[19]) * TICK
+    return 0.0
 
 
 def descendants(pid: int) -> dict[int, float]:
     """What descends from a process now, by pid and time of birth."""
     found = {}
-    with contextlib.suppress(psutil.Error):
+    with contextlib.suppress(psutil.Error, OSError):
         for child in psutil.Process(pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                found[child.pid] = child.create_time()
+            found[child.pid] = born(child.pid)
     return found
 
 
@@ -54,11 +62,9 @@ def _mark(pid: int) -> str:
     return ""
 
 
-def _is(pid: int, born: float | None) -> bool:
+def _is(pid: int, known: float | None) -> bool:
     """Whether it is still that process, and not another one with its number."""
-    with contextlib.suppress(psutil.Error):
-        return born is not None and psutil.Process(pid).create_time() == born
-    return False
+    return bool(known) and born(pid) == known
 
 
 def _belongs(pid: int, group: int, mark: str) -> bool:
@@ -88,15 +94,18 @@ def kill(group: int, mark: str, known: Mapping[int, float] | None = None) -> int
     exit status away from whoever owns the child.
     """
     known = {**(known or {}), **descendants(group)}
+    signal_group(group, signal.SIGKILL)  # needs no file, of which there may be none left to look with
+    left: list[int] = []
     for _ in range(ROUNDS):
-        left = members(group, mark, known)
-        if not left:
-            return 0
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            left = members(group, mark, known)
+            for pid in left:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            if not left:
+                return 0
         time.sleep(ROUND_SECONDS)
-    return len(members(group, mark, known))
+    return len(left)
 
 
 def kill_owned(owner: str) -> int:
@@ -130,6 +139,12 @@ class Sweeper:
         self._at = time.monotonic()
 
     def sweep(self, roots: Mapping[str, int]) -> dict[str, Figures]:
+        """Nothing, where there is no file left to look with."""
+        with contextlib.suppress(OSError):
+            return self._sweep(roots)
+        return {}
+
+    def _sweep(self, roots: Mapping[str, int]) -> dict[str, Figures]:
         now = time.monotonic()
         children: dict[int, list[int]] = {}
         seen: dict[int, tuple[float, float, int]] = {}

@@ -12,7 +12,7 @@ from supervisor.bus import BROADCASTS
 from supervisor.core import inputs
 from supervisor.core.rooms import speech
 from supervisor.driving.agent import DrivenAgent, Limits
-from supervisor.errors import AgentError, AgentStopped
+from supervisor.errors import AgentError, AgentStopped, CannotResume
 from supervisor.events import AgentSpoke, Source, Status, TextDelta
 
 if TYPE_CHECKING:
@@ -38,9 +38,11 @@ class Listener(Protocol):
 
     bus: Bus
 
+    def now(self) -> float: ...
     def tell(self, given: inputs.AnyFact) -> None: ...
     def show(self, frame: TextDelta | Status) -> None: ...
     def progress(self, ask_id: str, status: str) -> None: ...
+    def at(self, wall: float) -> float: ...
     def started(self, agent_id: str, pid: int) -> None: ...
     def ended(self, agent_id: str) -> None: ...
     def read_to(self, agent_id: str, session_id: str, mark: Bookmark) -> None: ...
@@ -50,9 +52,9 @@ class Listener(Protocol):
 class Ask:
     """A prompt for this agent, and what was said in answer to it so far."""
 
-    def __init__(self, ask_id: str, prompt: str, keyword: str, *, quiet: bool = False) -> None:
-        """`quiet`: nothing of the answer is shown as it comes."""
-        self.id, self.prompt, self.quiet = ask_id, prompt, quiet
+    def __init__(self, ask_id: str, prompt: str, keyword: str, *, quiet: bool = False, seen: bool = False) -> None:
+        """`quiet`: nothing of the answer is shown as it comes. `seen`: its prompt stood in the transcript before."""
+        self.id, self.prompt, self.quiet, self.seen = ask_id, prompt, quiet, seen
         self.gate = speech.Gate(keyword)
         self.blocks = speech.Blocks(keyword)
         self.shown = False
@@ -78,7 +80,7 @@ class Colleague:
         self._gone = trio.Event()
         self._nursery: trio.Nursery | None = None
         self._tools: dict[str, str] = {}
-        self._cost = 0.0
+        self._cost, self._cost_of = 0.0, 0  # what this process has cost so far
         self._resets_at: float | None = None
         self.heard = 0
         """How many broadcasts of others have reached it."""
@@ -93,7 +95,12 @@ class Colleague:
         """Break off this ask, whether it has begun or not."""
         self._asks = deque(ask for ask in self._asks if ask.id != ask_id)
         if self._current is not None and self._current.id == ask_id and self._nursery is not None:
+            self._current.quiet = True  # what it still says is for nobody
             self._nursery.start_soon(self.driven.interrupt)
+
+    def permit(self, cli_id: str, allow: bool) -> None:
+        if self._nursery is not None:
+            self._nursery.start_soon(self.driven.permit, cli_id, allow)
 
     async def stop(self) -> None:
         self._stopping = True
@@ -111,7 +118,9 @@ class Colleague:
     def catch_up(self, ask: Ask) -> inputs.TurnOver | None:
         """After a restart: what became of an ask that was open, where the transcript says it."""
         self._current = ask
-        outcome = self.driven.catch_up(ask.id)
+        outcome = self.driven.catch_up(ask.id, seen=ask.seen)
+        if outcome is not None and outcome.status == "interrupted" and not ask.blocks.ended:
+            outcome = None  # nobody wanted that: some CLIs break off by themselves when their stdin is closed
         over = self._over(ask, outcome) if outcome is not None else None
         self._current = None
         return over
@@ -139,6 +148,8 @@ class Colleague:
                         await self._news.wait()
             except AgentStopped:
                 pass
+            except CannotResume as lost:
+                self._listener.tell(inputs.SessionLost(agent_id=self.id, reason=str(lost)))
             except AgentError as error:
                 self._listener.tell(inputs.AgentGone(agent_id=self.id, reason=str(error)))
             self._nursery.cancel_scope.cancel()
@@ -160,10 +171,10 @@ class Colleague:
         self._current, self._resets_at = ask, None
         try:
             outcome = await self.driven.ask(
-                ask.id, ask.prompt, on_written=lambda: self._listener.progress(ask.id, "written")
+                ask.id, ask.prompt, seen=ask.seen, on_written=lambda: self._listener.progress(ask.id, "written")
             )
             over = self._over(ask, outcome)
-        except AgentStopped:
+        except (AgentStopped, CannotResume):
             raise
         except AgentError as error:
             over = inputs.TurnOver(ask_id=ask.id, status="exited", signal="exit", detail=str(error))
@@ -176,7 +187,10 @@ class Colleague:
         if outcome.status in ("answered", "interrupted"):
             self._say(ask, ask.blocks.finish())
         failure = outcome.failure
-        retry_at = self._resets_at if failure is not None and failure.kind == "rate_limit" else None
+        retry_at = None
+        if failure is not None and failure.kind == "rate_limit":
+            wait = failure.retry_after
+            retry_at = self._resets_at or (self._listener.now() + wait if wait is not None else None)
         return inputs.TurnOver(
             ask_id=ask.id, status=MEANS[outcome.status], signal=outcome.signal, text=outcome.text, ms=outcome.ms,
             detail=outcome.detail, kind=failure.kind if failure else "unknown", retry_at=retry_at, source=ask.source,
@@ -188,7 +202,8 @@ class Colleague:
         ask = self._current
         match record:
             case r.Ready() if self.driven.pid is not None:
-                self._cost = 0.0
+                if self.driven.pid != self._cost_of:  # some say at each turn that they are there
+                    self._cost, self._cost_of = 0.0, self.driven.pid
                 self._listener.started(self.id, self.driven.pid)
             case r.PromptSeen():
                 for ask_id in record.ask_ids:
@@ -204,6 +219,12 @@ class Colleague:
                 self._tool(record.tool_id, "started", record.summary)
             case r.ToolResult():
                 self._tool(record.tool_id, "failed" if record.is_error else "done", record.summary)
+            case r.PermissionAsked():
+                self._listener.tell(inputs.PermissionWanted(
+                    agent_id=self.id, cli_id=record.permission_id, tool=record.tool, summary=record.summary
+                ))  # fmt: skip
+            case r.PermissionGone():
+                self._listener.tell(inputs.PermissionWithdrawn(agent_id=self.id, cli_id=record.permission_id))
             case r.Usage():
                 self._listener.tell(inputs.UsageSeen(
                     agent_id=self.id, input_tokens=record.input_tokens, output_tokens=record.output_tokens,
@@ -213,7 +234,7 @@ class Colleague:
                 spent, self._cost = record.cost_usd - self._cost, record.cost_usd
                 self._listener.tell(inputs.CostSeen(agent_id=self.id, cost_usd=spent))
             case r.RateLimit() if record.status == "rejected":
-                self._resets_at = record.resets_at
+                self._resets_at = record.resets_at and self._listener.at(record.resets_at)
             case r.Retry():
                 self._note("info", f"tries again, {record.attempt} of {record.max_retries} ({record.kind})")
             case r.Damage():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING
 
 import psutil
@@ -15,20 +14,10 @@ if TYPE_CHECKING:
 
     from supervisor.store.store import Process
 
-SAME = 1.0
-"""Two readings of a time of birth may differ by so many seconds after the clock was set."""
-
-
-def born(pid: int) -> float:
-    with contextlib.suppress(psutil.Error):
-        return psutil.Process(pid).create_time()
-    return 0.0
-
 
 def alive(process: Process) -> bool:
     try:
-        found = psutil.Process(process.pid)
-        return abs(found.create_time() - process.born) < SAME and found.status() != psutil.STATUS_ZOMBIE
+        return tree.born(process.pid) == process.born and psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 

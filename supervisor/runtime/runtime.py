@@ -30,6 +30,7 @@ from supervisor.core.life.deciding import Rules as LifeRules
 from supervisor.core.office.default import TEXT as DEFAULT_PLAN
 from supervisor.core.office.plan import Plan, plan_of
 from supervisor.core.rooms.templates import TEMPLATES
+from supervisor.driving import backends, tree
 from supervisor.driving.backends import BACKENDS
 from supervisor.driving.backends.base import Launch
 from supervisor.driving.tail import Bookmark
@@ -40,6 +41,7 @@ from supervisor.store.store import Batch, Process, Prompt, Store
 from . import leftovers
 from .answers import error, message
 from .colleague import Ask, Colleague
+from .memory import MemoryGuard
 from .questions import LONGEST_LINE, Questions
 
 if TYPE_CHECKING:
@@ -48,12 +50,16 @@ if TYPE_CHECKING:
     from supervisor.config import Office
     from supervisor.core.state import Agent
     from supervisor.driving.agent import Limits
+    from supervisor.driving.backends.base import Backend
     from supervisor.store.folder import StateFolder
 
 LOG = logging.getLogger("supervisor")
 GRACE_SECONDS = 10.0
 """How long a CLI that outlived us may take to finish its turn."""
 COMMIT_RETRY_SECONDS = 0.5
+LAST_WORDS_SECONDS = 10.0
+"""How long a stop waits for a database that cannot be written."""
+HEARTBEAT_SECONDS, LONGEST_NAP = 1.0, 5.0
 REMEMBERED_REQUESTS = 10_000
 INTRODUCTION = (
     "You are {name}, in the role of {role}. You work in an office with other agents and talk to them. Each "
@@ -62,13 +68,28 @@ INTRODUCTION = (
 
 
 class Clock:
-    """Unix time that never jumps while it runs."""
+    """Unix time that never jumps while it runs, and stands still while everything is suspended.
+
+    It has to be read more often than every `LONGEST_NAP` seconds.
+    """
 
     def __init__(self) -> None:
-        self._offset = time.time() - time.monotonic()
+        self._read = time.monotonic()
+        self._offset = time.time() - self._read
 
     def now(self) -> float:
-        return time.monotonic() + self._offset
+        before, self._read = self._read, time.monotonic()
+        if self._read - before > LONGEST_NAP:  # nobody was awake: what was waited for had no chance to come
+            self._offset -= self._read - before
+        return self._read + self._offset
+
+    def not_before(self, at: float) -> None:
+        """Go on from what was stored, also where the machine's clock was set back meanwhile."""
+        self._offset += max(0.0, at - self.now())
+
+    def at(self, wall: float) -> float:
+        """When it is here what the machine's clock calls so."""
+        return self.now() + wall - time.time()
 
 
 class Request:
@@ -111,11 +132,14 @@ class AgentRuntime:
         self._batch = Batch(at=0.0)
         self._colleagues: dict[str, Colleague] = {}
         self._prompts: dict[str, str] = {}
+        self._seen: set[str] = set()  # the open asks of an earlier life whose prompt stood in the transcript
         self._live: dict[str, tuple[str, str]] = {}
         self._requests: OrderedDict[tuple[str, str], str] = OrderedDict()
         self._over = trio.Event()
+        self._patience = math.inf  # until when a database is waited for
         self._writer = trio.CapacityLimiter(1)
         self._questions = Questions(self)
+        self._memory = MemoryGuard()
         self.trouble = ""
         """Why nothing can be written to the database at the moment."""
 
@@ -131,6 +155,7 @@ class AgentRuntime:
         self._store = await trio.to_thread.run_sync(Store, self._folder.database)
         try:
             self.core = Core(self._rules(alone=alone), self._store.load())
+            self._clock.not_before(self.core.state.at)
             self._requests.update(self._store.requests())
             async with trio.open_nursery() as self._nursery:
                 self._watcher = Watcher(lambda text: self.show(e.Status(level="warning", message=text)))
@@ -141,6 +166,7 @@ class AgentRuntime:
                     await self._wake(fresh)
                 if self.office.keep_days and not alone:
                     self._nursery.start_soon(self._forget)
+                self._nursery.start_soon(self._memory.run, self._colleagues)
                 self.started_at = self._clock.now()
                 task_status.started()
                 await self._loop()
@@ -168,12 +194,13 @@ class AgentRuntime:
     async def stop(self) -> None:
         """A clean stop: conversations are suspended, everything is saved, every CLI is gone."""
         if not self._over.is_set():
+            self._patience = trio.current_time() + LAST_WORDS_SECONDS
             self.tell(inputs.Suspend())
             await self._over.wait()
 
     def _rules(self, *, alone: bool) -> Rules:
         office = self.office
-        names = [*BACKENDS, *(name for name in office.backends if name not in BACKENDS)]
+        names = backends.names(office.backends)
         entries = {name: office.backend(name) for name in names}
         return Rules(
             office_id=self._store.office_id,
@@ -207,6 +234,7 @@ class AgentRuntime:
             self.show(e.Status(message=f"{left} agents had outlived the last supervisor and were ended"))
         self._batch.ended += [process.agent_id for process in self._store.processes()]
         open_prompts = self._store.open_prompts()
+        self._seen = {ask_id for ask_id, prompt in open_prompts.items() if prompt.status == "seen"}
         tails = self._store.tails()
         overs = []
         if not fresh:
@@ -216,7 +244,9 @@ class AgentRuntime:
                 if ask is not None and ask.id in open_prompts:
                     self._prompts[ask.id] = open_prompts[ask.id].prompt
                     over = colleague.catch_up(self._new_ask(ask.id, self._prompts[ask.id]))
-                    overs += [over] if over is not None else []
+                    if over is not None:
+                        overs.append(over)
+                        self.read_to(agent.id, agent.session_id, colleague.driven.bookmark())
         told, self._inbox = self._inbox, []  # what catching up brought comes after the wake itself
         self.tell(inputs.Wake(fresh=fresh, answered=tuple(over.ask_id for over in overs)))
         self._inbox += [*told, *overs]
@@ -279,6 +309,9 @@ class AgentRuntime:
     def now(self) -> float:
         return self._clock.now()
 
+    def at(self, wall: float) -> float:
+        return self._clock.at(wall)
+
     @property
     def store(self) -> Store:
         return self._store
@@ -329,8 +362,10 @@ class AgentRuntime:
             last = any(isinstance(item, inputs.Suspend) for item in inbox)
             if self._store.wants_snapshot or last:
                 batch.snapshot = msgspec.json.encode(self.core.state)
-            if batch:
-                await self._commit(batch)
+            if batch and not await self._commit(batch):
+                LOG.error("stopped without saving the last step: %s", self.trouble)
+                await self._close()
+                return
             self.bus.publish(batch.events)
             for done in waiting:
                 if isinstance(done, Look):
@@ -344,9 +379,11 @@ class AgentRuntime:
 
     async def _wait(self) -> None:
         deadline = self.core.next_deadline()
-        left = math.inf if deadline is None else max(0.0, deadline - self._clock.now())
-        if not self._inbox and not self._batch:
-            with trio.move_on_after(left):
+        while not self._inbox and not self._batch:
+            left = math.inf if deadline is None else deadline - self._clock.now()
+            if left <= 0:
+                break
+            with trio.move_on_after(min(left, HEARTBEAT_SECONDS)):
                 await self._news.wait()
         await trio.lowlevel.checkpoint()  # whoever is ready may add to this step: one commit for all
 
@@ -401,20 +438,23 @@ class AgentRuntime:
                 self._requests.popitem(last=False)
             batch.answers.append((*key, answer))
 
-    async def _commit(self, batch: Batch) -> None:
-        """Try until it is safe; nothing has gone out before that."""
+    async def _commit(self, batch: Batch) -> bool:
+        """Try until it is safe; nothing has gone out before that. False where a stop cannot wait any longer: then it
+        has not happened, and the next start finds everything as after a crash."""
         while True:
             try:
                 await trio.to_thread.run_sync(self._store.commit, batch, limiter=self._writer)
             except sqlite3.Error as failed:
                 self.trouble = f"the database cannot be written ({failed}); trying again"
                 self.show(e.Status(level="error", message=self.trouble))
+                if trio.current_time() > self._patience:
+                    return False
                 await trio.sleep(COMMIT_RETRY_SECONDS)
             else:
                 if self.trouble:
                     self.trouble = ""
                     self.show(e.Status(message="the database can be written again"))
-                return
+                return True
 
     async def _close(self) -> None:
         """Everybody goes home; where each transcript was read to is kept."""
@@ -446,6 +486,9 @@ class AgentRuntime:
             case effects.Interrupt():
                 if colleague is not None:
                     colleague.interrupt(effect.ask_id)
+            case effects.Permit():
+                if colleague is not None:
+                    colleague.permit(effect.cli_id, effect.allow)
             case effects.Stop():
                 if colleague is not None:
                     del self._colleagues[effect.agent_id]
@@ -459,7 +502,8 @@ class AgentRuntime:
     def _new_ask(self, ask_id: str, prompt: str, *, quiet: bool = False) -> Ask:
         ask = self.core.state.asks.get(ask_id)
         room = self.core.state.rooms.get(ask.room_id) if ask else None
-        return Ask(ask_id, prompt, (room.settings if room else self.core.rules.settings).keyword, quiet=quiet)
+        keyword = (room.settings if room else self.core.rules.settings).keyword
+        return Ask(ask_id, prompt, keyword, quiet=quiet, seen=ask_id in self._seen)
 
     def _make(self, agent: Agent, tail: tuple[int, bytes] | None) -> Colleague:
         entry = self.office.backend(agent.backend)
@@ -470,6 +514,8 @@ class AgentRuntime:
             cwd=str(Path(person.cwd).expanduser()) if person and person.cwd else "", command=entry.command,
             arguments=(*self._arguments.get(kind, ()), *entry.arguments, *(person.arguments if person else ())),
             owner=self._owner, model=agent.model,
+            parameters={**entry.parameters, **(person.parameters if person else {})},
+            tools=(person.tools if person else None) or entry.tools,
             instructions=INTRODUCTION.format(name=agent.name, role=agent.role), allow=entry.allow,
             environment=entry.environment,
         )  # fmt: skip
@@ -477,6 +523,7 @@ class AgentRuntime:
             BACKENDS[kind], launch, self._watcher, self, agent.name, limits=self._limits,
             bookmark=Bookmark(*tail) if tail else None,
         )  # fmt: skip
+        self._memory.limit(agent.id, person.memory_mb if person and person.memory_mb else entry.memory_mb)
         self._colleagues[agent.id] = colleague
         return colleague
 
@@ -488,7 +535,7 @@ class AgentRuntime:
         if kind is None:
             return ""
         probe = Launch(agent_id="", folder="", session_id="", command=entry.command)
-        return missing_program(kind.command(probe)[0])
+        return missing_program(kind.command(probe)[0], kind)
 
     # -- what agents tell -----------------------------------------------------------------------------------------
 
@@ -506,7 +553,7 @@ class AgentRuntime:
             self.tell(inputs.Written(ask_id=ask_id))
 
     def started(self, agent_id: str, pid: int) -> None:
-        self._batch.started.append(Process(agent_id=agent_id, pid=pid, born=leftovers.born(pid)))
+        self._batch.started.append(Process(agent_id=agent_id, pid=pid, born=tree.born(pid)))
         self._ring()
 
     def ended(self, agent_id: str) -> None:
@@ -535,7 +582,9 @@ def read_plan(office: Office) -> str:
     return text
 
 
-def missing_program(program: str) -> str:
+def missing_program(program: str, kind: Backend) -> str:
+    """Why it cannot be started, with the way to get it."""
     if shutil.which(program) is None:
-        return f"{program} was not found: install it or correct it in the configuration."
+        how = f" ({kind.install})" if kind.install else ""
+        return f"{program} was not found: install it{how} or correct it in the configuration."
     return ""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support import ROOT, SUPERVISOR, server, supervisor, toml_file
 
+from supervisor.cli.exporting import quoted
 from supervisor.cli.options import printable
 from supervisor.core.rooms.topics import draw
 
@@ -91,7 +92,10 @@ def test_three_agents_and_a_limit() -> None:
         (["--agent", "Ada"], "--agent 'Ada': expected NAME:ROLE or NAME:ROLE:BACKEND."),
         (["--agent", "Ada:x", "--agent", "Ada:y"], "Two agents have the same name: give each its own."),
         (["--agent", "Ada:x"], "A conversation needs two agents: give --agent twice."),
-        (["--agent", "A:x:nope", "--agent", "B:y"], "There is no backend 'nope'; choose one of claude, fake."),
+        (
+            ["--agent", "A:x:nope", "--agent", "B:y"],
+            "There is no backend 'nope'; choose one of claude, codex, gemini, opencode, fake.",
+        ),
         (["--keyword", " "], "The keyword is empty or too long: give a word that nobody says by accident."),
         (["--turns", "-1"], "Invalid value for '--turns'"),
         (["--duration", "0"], "Invalid value for '--duration'"),
@@ -121,7 +125,10 @@ def test_a_cli_that_is_not_installed() -> None:
     command = [*SUPERVISOR, "talk", "--agent", "Ada:x:claude", "--agent", "Bo:y"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 1
-    assert done.stderr == "supervisor: claude was not found: install it or correct it in the configuration.\n"
+    assert done.stderr == (
+        "supervisor: claude was not found: install it (npm install -g @anthropic-ai/claude-code) or correct it in the "
+        "configuration.\n"
+    )
 
 
 def test_ctrl_c_stops_it_without_leftovers(tmp_path: Path) -> None:
@@ -264,10 +271,47 @@ def test_a_database_of_a_newer_version_is_one_line(tmp_path: Path) -> None:
     assert (tmp_path / "office.db").read_bytes() == data
 
 
+def test_a_backend_without_a_program_is_one_line(tmp_path: Path) -> None:
+    done = supervisor("start", "--backend", "acp", "--port", "0", "--no-open", "--state-dir", str(tmp_path / "state"))
+    assert done.returncode == 2
+    assert done.stderr.startswith("supervisor: The backend 'acp' needs a command: give it in office.toml")
+
+
+CLI = """#!/bin/sh
+case "$1" in
+  --version) echo "$VERSION (Claude Code)" ;;
+  auth) exit "$SIGNED_OUT" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "out", "key", "told"),
+    [
+        ("2.1.326", "1", "", "not signed in: run `claude auth login`"),
+        ("2.1.326", "0", "", "backend claude: signed in"),
+        ("2.1.326", "1", "k", "backend claude: signed in by ANTHROPIC_API_KEY"),
+        ("1.0.3", "0", "", "claude 1.0.3 is too old, 2.1.0 or newer is needed: npm install -g"),
+        ("3.0.0", "0", "", "backend claude: 3.0.0 (Claude Code), newer than 2.1.326, which was tested"),
+        ("soon", "0", "", "does not say its version; 2.1.326 was tested"),
+    ],
+)
+def test_the_doctor_knows_versions_and_who_is_signed_in(
+    tmp_path: Path, version: str, out: str, key: str, told: str
+) -> None:
+    """Without looking into anything that somebody signs in with."""
+    program = toml_file(tmp_path / "claude", CLI.replace("$VERSION", version).replace("$SIGNED_OUT", out))
+    program.chmod(0o755)
+    config = toml_file(tmp_path / "o.toml", f"[backends.claude]\ncommand = ['{program}']\n")
+    done = supervisor("doctor", "--config", str(config), ANTHROPIC_API_KEY=key)
+    assert told in done.stdout
+
+
 def test_the_doctor_and_completion() -> None:
     done = supervisor("doctor")
     assert done.returncode == 0, done.stdout
     assert "backend fake: " in done.stdout
+    assert "backend codex: codex was not found: npm install -g @openai/codex, or name it" in done.stdout
     assert "SQLite" in done.stdout
     assert "_SUPERVISOR_COMPLETE" in supervisor("completion", "bash").stdout
     words = supervisor("", _SUPERVISOR_COMPLETE="bash_complete", COMP_WORDS="supervisor ex", COMP_CWORD="1").stdout
@@ -291,7 +335,7 @@ def test_a_template_and_the_outcome(tmp_path: Path) -> None:
     text = file.read_text()
     assert text.index("## Outcome") < text.index("## Conversation")
     stored = json.loads(supervisor("export", "last", "--format", "json", "--state-dir", str(tmp_path / "state")).stdout)
-    assert stored["outcome"] in text
+    assert quoted(stored["outcome"]) in text
 
 
 def test_an_outcome_is_asked_for_also_after_a_limit() -> None:

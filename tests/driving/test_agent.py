@@ -32,6 +32,8 @@ from supervisor.errors import AgentBusy, AgentStopped
 from supervisor.records import (
     Delta,
     MessageEnd,
+    PermissionAsked,
+    PermissionGone,
     PromptSeen,
     PromptTaken,
     Thinking,
@@ -304,3 +306,61 @@ async def test_a_stop_is_not_called_a_crash(folder: Path) -> None:
         await it.agent.stop()
         await eventually(lambda: outcomes)
         assert (outcomes[0].status, outcomes[0].signal) in [("interrupted", "stop"), ("interrupted", "watchdog")]
+
+
+# -- permissions -------------------------------------------------------------------------------------------------------
+
+WANTS = '{ tool = "Bash", input = { command = "make" }, result = "made", permission = true }, { text = "So be it." }'
+
+
+@pytest.mark.parametrize("allow", [True, False])
+async def test_it_asks_before_it_uses_a_tool(folder: Path, allow: bool) -> None:
+    """Who was asked decides; the turn goes on either way."""
+    scenario = toml_file(folder.parent / "s.toml", turns(WANTS))
+    async with driven(launch(folder, scenario, tools="ask")) as it, asking(it) as outcomes:
+        (asked,) = await eventually(lambda: it.of(PermissionAsked))
+        assert (asked.tool, asked.summary) == ("Bash", "make")
+        assert not it.of(ToolResult)
+        await it.agent.permit(asked.permission_id, allow)
+        await eventually(lambda: outcomes)
+        assert (outcomes[0].status, outcomes[0].text) == ("answered", "So be it.")
+        (result,) = it.of(ToolResult)
+        assert (result.summary, result.is_error) == (("made", False) if allow else ("This was not allowed.", True))
+        assert not it.of(PermissionGone)
+
+
+@pytest.mark.parametrize(("tools", "is_error"), [("all", False), ("read", True), ("none", True)])
+async def test_nobody_is_asked_where_it_is_settled(folder: Path, tools: str, is_error: bool) -> None:
+    async with driven(launch(folder, toml_file(folder.parent / "s.toml", turns(WANTS)), tools=tools)) as it:
+        assert (await it.agent.ask(new_ask_id(), "go")).status == "answered"
+        assert not it.of(PermissionAsked)
+        assert [result.is_error for result in it.of(ToolResult)] == [is_error]
+
+
+async def test_an_interrupt_takes_back_what_it_asked_for(folder: Path) -> None:
+    scenario = toml_file(folder.parent / "s.toml", turns(WANTS))
+    async with driven(launch(folder, scenario, tools="ask")) as it, asking(it) as outcomes:
+        (asked,) = await eventually(lambda: it.of(PermissionAsked))
+        await it.agent.interrupt()
+        await eventually(lambda: outcomes)
+        assert outcomes[0].status == "interrupted"
+        assert asked.permission_id in [gone.permission_id for gone in it.of(PermissionGone)]
+        await it.agent.permit(asked.permission_id, allow=True)  # too late
+        assert (await it.agent.ask(new_ask_id(), "again")).text == "echo: again"
+
+
+async def test_who_waits_for_a_permission_is_not_taken_for_silent(folder: Path) -> None:
+    """One that says nothing is ended by the watchdog, and one that has waited for longer than that is not."""
+    waits = toml_file(folder.parent / "waits.toml", turns(WANTS))
+    silent = toml_file(folder.parent / "silent.toml", turns("{ silence = true }"))
+    async with (
+        driven(launch(folder / "a", waits, tools="ask"), limits=SHORT) as it,
+        driven(launch(folder / "b", silent), limits=SHORT) as other,
+        asking(it) as outcomes,
+    ):
+        (asked,) = await eventually(lambda: it.of(PermissionAsked))
+        assert (await other.agent.ask(new_ask_id(), "go")).status == "silent"
+        assert not outcomes
+        await it.agent.permit(asked.permission_id, allow=True)
+        await eventually(lambda: outcomes)
+        assert (outcomes[0].status, outcomes[0].text) == ("answered", "So be it.")

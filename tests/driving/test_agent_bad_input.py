@@ -183,7 +183,7 @@ async def test_an_ask_that_an_earlier_process_answered(folder: Path) -> None:
 
 
 def test_an_unknown_backend() -> None:
-    with pytest.raises(ConfigError, match=r"no backend 'nope'; choose one of claude, fake\."):
+    with pytest.raises(ConfigError, match=r"no backend 'nope'; choose one of claude, codex, .*, fake\."):
         backend("nope")
 
 

@@ -48,7 +48,7 @@ async def test_each_api_error_is_a_failed_turn(folder: Path, name: str, kind: st
         assert outcome.signal == "transcript"
         assert outcome.failure is not None
         assert outcome.failure.kind == kind
-        assert outcome.detail.startswith("API Error")
+        assert outcome.detail.startswith("it is not let in (HTTP 401)" if name == "authentication" else "API Error")
         assert (await it.agent.ask(new_ask_id(), "again")).text == "echo: again"
 
 

@@ -143,6 +143,7 @@ async def test_a_clean_stop_suspends_and_a_start_goes_on(tmp_path: Path) -> None
         (end,) = await told(again, "autoModeEnded")
     assert end["reason"] == "keyword"
     with server(tmp_path, "--fresh") as fresh:
+        await told(fresh, "room_created", 2)  # whoever is quick comes before it is opened
         async with connect(fresh.ws_url, fresh.token) as client:
             assert [room["room_id"] for room in client.welcome["snapshot"]["rooms"]] == ["room_002"]
     assert rows(started.folder, "SELECT COUNT(*) FROM messages WHERE type = 'agent'")[0][0] >= end["turns"]

@@ -9,8 +9,8 @@ import { pose } from "../../office_view/office/life.js";
 import { look } from "../../office_view/office/look.js";
 import { darkness, daytime } from "../../office_view/office/sky.js";
 import { whereabouts } from "../../office_view/office/walk.js";
-import { applied, around, empty, toast, unheard, welcomed } from "../../office_view/state.js";
-import { clock, markdown, progress, whyEnded } from "../../office_view/words.js";
+import { applied, around, empty, permissions, toast, unheard, welcomed } from "../../office_view/state.js";
+import { activity, clock, doing, markdown, progress, wanted, whyDenied, whyEnded, wish, working } from "../../office_view/words.js";
 import { check, holds, same } from "./check.js";
 
 const PATH = [{ x: 1, y: 1 }, { x: 2, y: 1 }, { x: 2, y: 2 }];
@@ -218,7 +218,10 @@ check("who leaves a room is in none, and who comes late hears what is being said
 
 check("a conversation as a document keeps words as words", () => {
   const room = { name: "R", topic: "<b>*Tabs*</b>", messages: [{ type: "agent", author: "a", author_name: "Ada", content: "yes" }], end: null };
-  same(markdown(room, new Map([["a", { role: "x" }]])), "# \\<b\\>\\*Tabs\\*\\</b\\>\n\n**Ada (x):**\n\nyes\n");
+  same(markdown(room, new Map([["a", { role: "x" }]])), "# \\<b\\>\\*Tabs\\*\\</b\\>\n\n**Ada (x):**\n\n> yes\n");
+  room.messages[0].content = "# Outcome\n![x](http://a)\n\n**Bo:** <b>&lt;\u202e\u001b[2J\n1. a";
+  same(markdown(room, new Map()).split("**Ada:**\n\n")[1],
+    "> \\# Outcome\\\n> !\\[x\\](http://a)\n> \n> \\*\\*Bo:\\*\\* \\<b\\>\\&lt;\\[2J\\\n> 1\\. a\n");
   same([clock(0), clock(59400), clock(65000)], ["0:00", "0:59", "1:05"]);
 });
 
@@ -254,4 +257,76 @@ check("what is said in passing makes a bubble and is kept, and a switch is a swi
   applied(state, { type: "decision_loop", seq: 3, at: 12, agent_id: "a", on: false });
   applied(state, { type: "decision_loop", seq: 4, at: 13, on: false });
   same([state.agents.get("a").decides, state.decides], [false, false]);
+});
+
+/** @param {string} id @param {number} until */
+const asks = (id, until, agent_id = "a") => ({ type: "permission_asked", agent_id, room_id: "r", permission: { id, tool: "Bash", summary: `make ${id}`, until, cli_id: id } });
+
+check("a permission is asked for until it is resolved, and who comes late sees it as well", () => {
+  const state = after(asks("p1", 1060), asks("p2", 1030));
+  const ids = () => permissions(state).map(({ agent, permission }) => `${agent.name} ${permission.id}`);
+  same(ids(), ["Ada p2", "Ada p1"]);
+  same(activity(state.agents.get("a")), "idle, asks for a permission");
+  applied(state, { type: "permission_resolved", agent_id: "a", permission_id: "p2", allowed: true, by: "player_0", seq: 8, at: 1001 });
+  applied(state, { type: "permission_resolved", agent_id: "a", permission_id: "p2", allowed: true, by: "player_0", seq: 9, at: 1001 });
+  same([ids(), state.agents.get("a").denied], [["Ada p1"], undefined]);
+  applied(state, { type: "permission_resolved", agent_id: "gone", permission_id: "p1", allowed: true, by: "player_0", seq: 10, at: 1001 });
+  same(ids(), ["Ada p1"]);
+  applied(state, { type: "agent_removed", agent_id: "a", reason: "terminated", seq: 11, at: 1002 });
+  same(ids(), []);
+  const late = structuredClone(WELCOME);
+  late.snapshot.agents[0].permissions = [asks("p3", 1060).permission];
+  same(permissions(welcomed(empty(), late)).map(({ permission }) => permission.id), ["p3"]);
+  applied(state, { ...asks("p4", 1060), seq: 12, at: 1003 });  // of somebody who is gone
+  same(ids(), []);
+});
+
+check("what was denied because nobody was there is told until the next turn", () => {
+  const over = (/** @type {string} */ by) => ({ type: "permission_resolved", agent_id: "a", permission_id: "p1", allowed: false, by });
+  for (const [by, told] of [["timeout", 1], ["nobody", 1], ["player_0", 0], ["withdrawn", 0]]) {
+    const state = after(asks("p1", 1060), over(/** @type {string} */ (by)));
+    const { denied } = state.agents.get("a");
+    same(denied?.length ?? 0, told);
+    if (by === "timeout") same(whyDenied("Ada", denied[0]), "Denied: nobody answered. Ada wanted to run make p1");
+    if (by === "nobody") same(whyDenied("Ada", denied[0]), "Denied: nobody could be asked. Ada wanted to run make p1");
+    applied(state, { type: "turn_started", agent_id: "a", room_id: "r", ask_id: "k", seq: 8, at: 1003 });
+    same(state.agents.get("a").denied, []);
+    same(working(state.rooms.get("r"), state.agents), "Ada | x thinking...");
+  }
+});
+
+check("who works at a desk types, also in the middle of a turn to speak, and who waits raises a hand", () => {
+  const state = empty();
+  state.agents.set("a", agentOf({ state: "speaking", tool: "Bash npm test" }));
+  const ada = (/** @type {number} */ now, calm = false) => actors(state, PLAN, now, calm)[0];
+  same([ada(50).working, ada(50).sits], [true, true]);
+  same(new Set([0, 0.3, 0.6, 0.9].map((now) => ada(50 + now).pose.arms)).size, 2);
+  holds([0, 0.3, 0.6].every((now) => ada(50 + now).pose.arms.startsWith("type") && ada(50 + now).pose.mouth === "closed"), "typing");
+  same(ada(50, true).pose.arms, "type1");
+  state.agents.get("a").permissions = [asks("p1", 60).permission];
+  for (const calm of [true, false]) same([ada(50, calm).waits, ada(50, calm).working, ada(50, calm).pose.arms], ["run make p1", false, "wave"]);
+  state.agents.get("a").permissions = [];
+  state.agents.get("a").path = [{ x: 2, y: 4 }];
+  same([ada(50).sits, ada(50).pose.arms.startsWith("type")], [false, false]);
+});
+
+check("what a tool does is said in plain words, whatever its name", () => {
+  const says = /** @type {Record<string, string>} */ ({
+    "Bash npm test": "runs npm test", "execute npm test": "runs npm test", "exec_command ls -l": "runs ls -l", "shell rm -rf /tmp/a/b": "runs rm -rf /tmp/a/b",
+    "run_shell_command ls": "runs ls", "Read /home/me/my shop/main.py": "reads main.py", "read src/a.py": "reads src/a.py", "edit src/a.py": "edits src/a.py",
+    "apply_patch src/a.py": "edits src/a.py", "Write /a/b.md": "writes b.md", "Grep TODO": "searches TODO", "search TODO": "searches TODO", "Glob **/*.py": "looks for **/*.py",
+    Glob: "looks for files", "WebFetch https://example.org/a": "fetches example.org/a", "fetch example.org": "fetches example.org", "WebSearch tabs": "searches the web for tabs",
+    "think About it": "thinks", TodoWrite: "plans", "update_plan x": "plans", "Task look around": "delegates look around", "delete a.py": "deletes a.py", "move a.py": "moves a.py",
+    "mcp__tracker__create_issue Tabs": "uses tracker create_issue Tabs", "Skill pdf": "uses Skill pdf", "other this": "uses a tool: this", tool: "uses a tool", "constructor x": "uses constructor x",
+  });
+  for (const [tool, words] of Object.entries(says)) same(doing(tool), words);
+});
+
+check("a permission says what for, and nothing hides in a command", () => {
+  const asked = (/** @type {string} */ tool, summary = "") => ({ tool, summary });
+  same(wanted(asked("Bash", "cat /etc/hosts")), { verb: "run", what: "cat /etc/hosts" });
+  same(wanted(asked("edit", "/home/me/a.py")), { verb: "edit", what: "/home/me/a.py" });
+  same(["command", "file change", "more rights", "other", "mcp__a__b"].map((tool) => wish(asked(tool, "x"))), ["run x", "edit x", "have more rights x", "use a tool: x", "use a b x"]);
+  same(wanted(asked("Bash", "ls \u202emr\u200b\n#\u0007")).what, "ls \\u{202e}mr\\u{200b}\n#\\u{7}");
+  same(doing("Bash ls \u202e"), "runs ls \\u{202e}");
 });

@@ -104,6 +104,28 @@ class Asking(Parts):
         cost = f" (about {tokens:,} tokens are read again)" if tokens else ""
         self._say(room, "system", f"{agent.name} | {agent.role} begins a fresh session: {why}{cost}")
 
+    def _session_lost(self, agent: Agent, why: str) -> None:
+        """What its CLI has forgotten it is told again, in a fresh session; a turn that was under way begins anew."""
+        self._free_up(agent, why)
+        ask = self.state.asks.get(agent.ask_id or "")
+        room = self.state.rooms.get(ask.room_id if ask else agent.room_id or "")
+        if ask is not None:
+            self._turn_ended(ask, "interrupted", "exit", 0, why)
+        if room is None:
+            session = self.new_id(f"session of {agent.id}", agent.renewals + 1)
+            self._emit(e.SessionRenewed(agent_id=agent.id, session_id=session, reason=why, tokens=0))
+            self._do(effects.Renew(agent_id=agent.id))
+            return
+        self._renew(room, agent, why)
+        if ask is None or room.id in self.asleep:
+            return
+        if ask.purpose == "outcome":
+            self._conclude_again(room)
+        elif ask.manual:
+            self._ask_due(room)
+        else:
+            self._settle(room, at_once=True)
+
     def _person(self, message: e.Message) -> Person:
         agent = self.state.agents.get(message.author)
         return Person(message.author_name, agent.role if agent else "")

@@ -68,6 +68,7 @@ class Manual(Parts):
         said = speech.read(over.text, room.settings.keyword)
         agent = self.state.agents[ask.agent_id]
         if over.status == "answered" and (said.text or said.skips):
+            self._not_limited(room, ask)
             if said.skips:
                 self._say_skipped(room, agent, said.reason)
             else:

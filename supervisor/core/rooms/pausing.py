@@ -62,6 +62,12 @@ class Pausing(Parts):
                 self._emit(e.AutoModePaused(roomId=room.id, reason="rate_limit", retryAt=retry_at, detail=why))
         return retry_at
 
+    def _not_limited(self, room: Room, ask: Ask) -> None:
+        """Who was asked after a limit began, and has answered, shows that it is over."""
+        backend = self.state.agents[ask.agent_id].backend
+        if self.state.limits.get(backend, 0.0) > self.now and ask.since > self.state.limited_at.get(backend, 0.0):
+            self._emit(e.RateLimited(backend=backend, room_id=room.id, retry_at=None))
+
     def _complain(self, room: Room, ask: Ask, why: str) -> None:
         name, told = self.state.agents[ask.agent_id].name, speech.strip(why, room.settings.keyword)
         self._say(room, "error", f"⚠️ {name} Failed to respond: {told}", ask.agent_id)

@@ -18,6 +18,8 @@ def problem_of(settings: e.Settings, patterns: tuple[str, ...]) -> str:
         return "Limits cannot be negative; 0 means none."
     if not 0 <= settings.response_delay <= 30:
         return "The response delay has to lie between 0 and 30 seconds."
+    if not 1 <= settings.permission_wait <= 3600:
+        return "permission_wait: expected a number of seconds from 1 to 3600."
     if not 1 <= settings.max_wait_time <= 24 * 3600:
         return "The longest wait has to lie between 1 second and a day."
     if settings.interaction_pattern not in patterns:

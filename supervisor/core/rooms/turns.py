@@ -179,6 +179,7 @@ class Turns(Parts):
             times += [auto.ends_at] + ([auto.next_at] if auto.next_at is not None else [])
             times += [self._gives_up(ask) for ask in self._waited_for(auto)]
         times += [self._gives_up(ask) for ask in self._manual_asks()]
+        times += self._permission_times()
         times += [due for due, _ in self._strolls()]
         times += [due for due, _ in self._decision_times()]
         return min(times, default=None)
@@ -188,9 +189,12 @@ class Turns(Parts):
 
     def _gives_up(self, ask: Ask) -> float:
         """Until when it is waited for; a start begins that anew, and a change of the setting counts at once."""
-        return max(ask.since, self.woke_at) + self.state.rooms[ask.room_id].settings.max_wait_time
+        waits = (permission.until for permission in self.state.agents[ask.agent_id].permissions)
+        since = max([ask.since, self.woke_at, *waits])  # it is not its fault that nobody allows it anything
+        return since + self.state.rooms[ask.room_id].settings.max_wait_time
 
     def _due(self) -> None:
+        self._permissions_due()
         for room in self._autos():
             auto = room.auto
             assert auto is not None
@@ -354,6 +358,7 @@ class Turns(Parts):
         agent, auto = self.state.agents[ask.agent_id], room.auto
         assert auto is not None
         called: list[str] = []
+        self._not_limited(room, ask)
         if answer.text:
             if agent.state != "speaking":
                 self._enter(agent, "speaking")

@@ -7,14 +7,25 @@ a longer dialogue. A `Decoder` turns lines into records.
 
 from __future__ import annotations
 
+import json
+import re
+from abc import ABC, abstractmethod
+from collections import deque
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import msgspec
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
-    from supervisor.records import AnyRecord
+    from supervisor.config import Tools
+    from supervisor.records import AnyRecord, FailureKind
+
+Parameter = str | int | float | bool
+
+KEPT = "transcript"
+"""The folder below an agent's own in which we keep transcripts for CLIs that write none that can be used."""
 
 
 class Launch(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +37,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     """The agent's own folder, for logs and for whatever the CLI keeps."""
     session_id: str
+    own_id: str = ""
+    """What the CLI itself calls the session, where it does not take our name for it."""
     resume: bool = False
     cwd: str = ""
     """Where the CLI works; the agent's folder if empty."""
@@ -34,22 +47,34 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     arguments: tuple[str, ...] = ()
     """Further arguments, at the end."""
     model: str = ""
+    parameters: dict[str, Parameter] = {}
+    """What else is to hold for the model, by the CLI's own names."""
+    tools: Tools = "none"
     instructions: str = ""
     """The system prompt."""
     allow: tuple[str, ...] = ()
     """Further names or patterns of environment variables to pass on."""
     environment: dict[str, str] = {}
 
+    @property
+    def place(self) -> str:
+        """The folder that the CLI works in."""
+        return self.cwd or str(Path(self.folder).absolute())
 
-UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What decoding raises where a line is not a whole record of the expected shape."""
+
+UNREADABLE = (
+    msgspec.DecodeError, UnicodeDecodeError, RecursionError, AttributeError, KeyError, TypeError, ValueError,
+    OverflowError,
+)  # fmt: skip
+"""What decoding raises where a line is not a whole record of the expected shape, however odd it is."""
 
 
 class Reply(NamedTuple):
-    """What a line of output meant, and what is to be written in answer to it."""
+    """What a line of output meant, what is to be written in answer, and whether the line belongs into a transcript."""
 
     records: list[AnyRecord]
     write: bytes = b""
+    keep: bool = False
 
 
 class Decoder(Protocol):
@@ -70,47 +95,220 @@ class Dialogue(Protocol):
     """One process, from its first byte of stdin to its last line of stdout."""
 
     def open(self) -> bytes:
-        """What to write first; a `Ready` record has to come of it."""
+        """What to write first; a `Ready` record has to come of it, or `SessionLost`."""
 
-    def ask(self, ask_id: str, prompt: str) -> bytes: ...
+    def ask(self, ask_id: str, prompt: str) -> bytes:
+        """The prompt; where the session holds it already, unanswered, only the wish for an answer."""
 
     def interrupt(self) -> bytes:
         """What breaks off the running turn; empty where a CLI cannot do that."""
+
+    def permit(self, permission_id: str, allow: bool) -> bytes:
+        """The answer to a `PermissionAsked`; empty if it is not waited for any more."""
 
     def hear(self, line: bytes) -> Reply:
         """A line of stdout; raises like `Decoder.decode`."""
 
 
-class Backend(Protocol):
-    """One kind of CLI."""
+class SignIn(NamedTuple):
+    """How one can tell whether somebody is signed in, without looking into what they sign in with."""
 
-    @property
-    def name(self) -> str: ...
+    variables: tuple[str, ...] = ()
+    """With one of these set, it is."""
+    command: tuple[str, ...] = ()
+    """Arguments that make the CLI say so by its exit status."""
+    files: tuple[str, ...] = ()
+    """Files below HOME that are there when it is."""
+    how: str = ""
+    """What to do about it."""
 
-    @property
-    def program(self) -> tuple[str, ...]:
-        """The program and its first arguments, where the configuration names no other."""
 
-    @property
-    def free(self) -> bool:
-        """Whether it costs nothing, so that its agents may have a life of their own unasked."""
+class Backend(ABC):
+    """One kind of CLI; what most of them have in common need not be said again."""
 
-    @property
-    def allow(self) -> tuple[str, ...]:
-        """The environment variables that this CLI needs to sign in and to reach its model."""
+    name: str = ""
+    program: tuple[str, ...] = ()
+    """The program and its first arguments, where the configuration names no other."""
+    free: bool = False
+    """Whether it costs nothing, so that its agents may have a life of their own unasked."""
+    allow: tuple[str, ...] = ()
+    """The environment variables that this CLI needs to sign in and to reach its model."""
+    keeps: bool = True
+    """Whether the CLI writes a transcript of its own; else what it prints is kept as one."""
+    oldest: str = ""
+    """The oldest version that is known to work."""
+    tested: str = ""
+    """The version that it was measured on."""
+    install: str = ""
+    """How to get it."""
+    sign_in: SignIn | None = None
+    """Nothing, where there is no signing in."""
+    parameters: tuple[str, ...] | None = ()
+    """The parameters that it takes; None for any."""
 
+    @abstractmethod
     def command(self, launch: Launch) -> list[str]:
         """The whole command line."""
 
+    @abstractmethod
+    def decoder(self) -> Decoder:
+        """For its transcript."""
+
+    @abstractmethod
+    def dialogue(self, launch: Launch) -> Dialogue:
+        """With a process that was just started."""
+
     def environment(self, launch: Launch) -> dict[str, str]:
         """Variables to set for it."""
+        return {}
 
-    def watched(self, launch: Launch, environment: dict[str, str]) -> Path:
+    def files(self, launch: Launch) -> dict[str, str]:
+        """Files that have to be in the agent's folder before it starts, with what is in them."""
+        return {}
+
+    def watched(self, launch: Launch, environment: Mapping[str, str]) -> Path:
         """The folder below which its transcript will be."""
+        return Path(launch.folder).absolute() / KEPT
 
-    def locate(self, launch: Launch, environment: dict[str, str]) -> Path | None:
+    def locate(self, launch: Launch, environment: Mapping[str, str]) -> Path | None:
         """The transcript, once it is there."""
+        path = kept_transcript(launch)
+        return path if path.exists() else None
 
-    def decoder(self) -> Decoder: ...
+    def resumable_at(self, launch: Launch, environment: Mapping[str, str]) -> float:
+        """The Unix time before which it must not be told to resume its session."""
+        return 0.0
 
-    def dialogue(self) -> Dialogue: ...
+    def too_old(self, version: str) -> str:
+        """Why a version will not do; nothing where it will, or cannot be told."""
+        if not self.oldest or not version_of(version) or version_of(version) >= version_of(self.oldest):
+            return ""
+        return f"{self.name} {version} is too old, {self.oldest} or newer is needed: {self.install or 'update it'}"
+
+
+def kept_transcript(launch: Launch) -> Path:
+    return Path(launch.folder).absolute() / KEPT / f"{launch.session_id}.jsonl"
+
+
+def table(value: Any) -> dict[str, Any]:
+    """What should be an object, if it is one."""
+    return value if isinstance(value, dict) else {}
+
+
+def rows(value: Any) -> list[dict[str, Any]]:
+    """What should be a list of objects, as far as it is one."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def count(value: Any) -> int:
+    """What should be a number, if it is one."""
+    return int(value) if isinstance(value, int | float) and abs(value) < 1e15 else 0
+
+
+def is_name(own_id: str) -> bool:
+    """Whether a CLI's own name for a session may stand in a path."""
+    return re.fullmatch(r"[A-Za-z0-9][\w.:-]{0,199}", own_id) is not None
+
+
+def version_of(text: str) -> tuple[int, ...]:
+    """The first thing in it that looks like a version."""
+    found = re.search(r"\d{1,9}(?:\.\d{1,9})+", text)
+    return tuple(int(part) for part in found[0].split(".")) if found else ()
+
+
+class Once:
+    """Knows again what was told before; the hashes of the newest are enough, and small."""
+
+    def __init__(self, most: int = 2_000) -> None:
+        self._order: deque[int] = deque()
+        self._seen: set[int] = set()
+        self._most = most
+
+    def first(self, name: str | None) -> bool:
+        """Whether this was not told before; what has no name always is."""
+        if not name:
+            return True
+        known = hash(name)
+        if known in self._seen:
+            return False
+        self._seen.add(known)
+        self._order.append(known)
+        if len(self._order) > self._most:
+            self._seen.discard(self._order.popleft())
+        return True
+
+
+# -- what several CLIs say alike ---------------------------------------------------------------------------------------
+
+SUMMARY_LENGTH = 120
+LONGEST_WISH = 4000
+"""How much is shown of what somebody is to allow."""
+BY_STATUS: dict[int, FailureKind] = {
+    400: "invalid_request", 401: "authentication", 402: "billing", 403: "authentication", 404: "invalid_request",
+    408: "network", 413: "context", 429: "rate_limit", 503: "overloaded", 529: "overloaded",
+}  # fmt: skip
+BY_WORDS: tuple[tuple[FailureKind, str], ...] = (
+    ("context", r"prompt is too long|context.?(window|length|limit|overflow)|exceeds? (the )?(maximum|model context)"),
+    ("rate_limit", r"rate.?limit|usage limit|quota|too many requests|\b429\b"),
+    ("authentication", r"api key|unauthori[sz]ed|authenticat|credential|log ?in\b|sign ?in|\b40[13]\b"),
+    ("overloaded", r"overloaded|high demand|\b(503|529)\b"),
+    ("billing", r"billing|payment|credit balance"),
+    ("network", r"stream (disconnected|closed)|ECONN|ENOTFOUND|fetch failed|network|connection re(fused|set)|hang up"),
+    ("server", r"internal server error|server error|\b5\d\d\b"),
+)  # fmt: skip
+SPAN = r"[\d.]+\s*(?:ms|milli\w*|s|sec\w*|m|min\w*|h|hours?|d|days?)\b"
+WAIT = re.compile(rf"(?:retry|again|reset\w*)\s+(?:in|after)\s+((?:{SPAN}[\s,and]*)+)", re.I)
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+def failure_kind(message: str, status: int | None = None) -> FailureKind:
+    """What went wrong, by the HTTP status where there is one, and by the words of the message."""
+    by_words: FailureKind = next((kind for kind, words in BY_WORDS if re.search(words, message, re.I)), "unknown")
+    if status is None or not 400 <= status < 600:
+        return by_words
+    if status == 400 and by_words in ("context", "authentication", "billing"):
+        return by_words
+    return BY_STATUS.get(status, "server" if status >= 500 else "invalid_request")
+
+
+def wait_named_in(message: str) -> float | None:
+    """How many seconds to wait, where a message says it in words."""
+    found = WAIT.search(message)
+    if found is None:
+        return None
+    total = 0.0
+    for number, unit in re.findall(r"([\d.]+)\s*([a-z]+)", found[1], re.I):
+        unit = unit.lower()
+        size = 0.001 if unit == "ms" or unit.startswith("milli") else UNITS[unit[0]]
+        total += float(re.match(r"\d*(?:\.\d+)?", number)[0] or 0) * size  # type: ignore[index]  # it always matches
+    return total or None
+
+
+def shorten(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SUMMARY_LENGTH else line[: SUMMARY_LENGTH - 1] + "…"
+
+
+TELLING = ("command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "description", "prompt")
+
+
+def tool_summary(given: Any) -> str:
+    """The one thing about a tool call that a person wants to see."""
+    return shorten(what_it_wants(given))
+
+
+def what_it_wants(given: Any) -> str:
+    """The same as it stands: whoever is to allow it sees all of it."""
+    if not isinstance(given, dict):
+        return ""
+    for key in TELLING:
+        if isinstance(given.get(key), str) and given[key]:
+            return str(given[key])[:LONGEST_WISH]
+        if isinstance(given.get(key), list):
+            return " ".join(str(part) for part in given[key])[:LONGEST_WISH]
+    return next((value for value in given.values() if isinstance(value, str)), "")[:LONGEST_WISH]
+
+
+def line_of(value: object) -> bytes:
+    """One line of JSON in ASCII: lone surrogates in a prompt cannot spoil it."""
+    return json.dumps(value, separators=(",", ":")).encode() + b"\n"

@@ -19,6 +19,8 @@ from supervisor.records import (
     FailureKind,
     Interrupted,
     MessageEnd,
+    PermissionAsked,
+    PermissionGone,
     PromptSeen,
     PromptTaken,
     RateLimit,
@@ -32,14 +34,13 @@ from supervisor.records import (
     Usage,
 )
 
+from .base import BY_STATUS, Once, shorten, tool_summary, what_it_wants
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 INTERRUPTED = "[Request interrupted by user"
-REMEMBERED = 2_000
-"""How many lines are known again; their hashes are enough, and small."""
-SUMMARY_LENGTH = 120
 FAILURES: dict[str, FailureKind] = {
     "authentication_failed": "authentication",
     "billing_error": "billing",
@@ -127,6 +128,13 @@ class _Origin(msgspec.Struct):
     kind: str = ""
 
 
+class _Request(msgspec.Struct):
+    subtype: str = ""
+    tool_name: str = ""
+    tool_use_id: str | None = ""
+    input: Any = None
+
+
 class _Answer(msgspec.Struct):
     subtype: str = ""
     request_id: str = ""
@@ -156,6 +164,8 @@ class _Output(msgspec.Struct):
     origin: _Origin | None = None
     rate_limit_info: _Limit | None = None
     response: _Answer | None = None
+    request_id: str = ""
+    request: _Request | None = None
     claude_code_version: str = ""
     model: str = ""
     attempt: int | None = None
@@ -174,6 +184,7 @@ _NESTED: dict[str, type[msgspec.Struct]] = {
     "delta": _Block,
     "attachment": _Attachment,
     "response": _Answer,
+    "request": _Request,
     "rate_limit_info": _Limit,
 }
 
@@ -212,15 +223,14 @@ class ClaudeTranscript:
 
     def __init__(self) -> None:
         self._counted: deque[str] = deque(maxlen=64)
-        self._order: deque[int] = deque()
-        self._seen: set[int] = set()
+        self._once = Once()
 
     def is_record(self, value: dict[str, Any]) -> bool:
         return isinstance(value.get("type"), str) and ("sessionId" in value or "leafUuid" in value)
 
     def decode(self, line: bytes, offset: int) -> list[AnyRecord]:
         decoded = _leniently(_decode_line, _Line, line)
-        if decoded.is_sidechain or decoded.is_meta or not self._is_new(decoded.uuid):
+        if decoded.is_sidechain or decoded.is_meta or not self._once.first(decoded.uuid):
             return []
         match decoded.type:
             case "user":
@@ -235,19 +245,6 @@ class ClaudeTranscript:
                 return [PromptSeen(offset=offset, ask_ids=(decoded.attachment.source_uuid,), text=text)]
         return []
 
-    def _is_new(self, uuid: str | None) -> bool:
-        """A file that was written anew is read again; what came out before must not come out twice."""
-        if not uuid:
-            return True
-        line = hash(uuid)
-        if line in self._seen:
-            return False
-        self._seen.add(line)
-        self._order.append(line)
-        if len(self._order) > REMEMBERED:
-            self._seen.discard(self._order.popleft())
-        return True
-
     def _user(self, line: _Line, offset: int) -> Iterator[AnyRecord]:
         if line.message is None or line.is_compact_summary:
             return
@@ -256,7 +253,7 @@ class ClaudeTranscript:
         for block in blocks:
             if block.type == "tool_result":
                 yield ToolResult(
-                    offset=offset, uuid=uuid, tool_id=block.tool_use_id, summary=_shorten(_plain(block.content)),
+                    offset=offset, uuid=uuid, tool_id=block.tool_use_id, summary=shorten(_plain(block.content)),
                     is_error=bool(block.is_error),
                 )  # fmt: skip
         text = "".join(block.text for block in blocks if block.type == "text")
@@ -299,6 +296,8 @@ class ClaudeOutput:
 
     def __init__(self, opened: str) -> None:
         self._opened = opened
+        self.wanted: dict[str, object] = {}
+        """What the last tool that needs a permission was called with."""
 
     def decode(self, line: bytes) -> list[AnyRecord]:
         return list(self._records(_leniently(_decode_output, _Output, line)))
@@ -330,6 +329,14 @@ class ClaudeOutput:
             case "control_response" if line.response and line.response.request_id == self._opened:
                 about = line.response.response if isinstance(line.response.response, dict) else {}
                 yield Ready(version=str(about.get("claude_code_version", "")))
+            case "control_request" if line.request and line.request.subtype == "can_use_tool":
+                self.wanted = line.request.input if isinstance(line.request.input, dict) else {}
+                yield PermissionAsked(
+                    permission_id=line.request_id, tool=line.request.tool_name, summary=what_it_wants(self.wanted),
+                    tool_id=line.request.tool_use_id or "",
+                )  # fmt: skip
+            case "control_cancel_request":
+                yield PermissionGone(permission_id=line.request_id)
             case "system" if line.subtype == "init":
                 yield Ready(version=line.claude_code_version, model=line.model)
             case "system" if line.subtype == "api_retry":
@@ -362,7 +369,7 @@ def _blocks(message: _Message, uuid: str, offset: int | None) -> Iterator[AnyRec
             case "tool_use":
                 yield ToolUse(
                     offset=offset, uuid=uuid, tool=block.name, tool_id=block.id,
-                    summary=_tool_summary(block.input), message_id=message.id,
+                    summary=tool_summary(block.input), message_id=message.id,
                 )  # fmt: skip
 
 
@@ -386,9 +393,7 @@ def _result(line: _Output) -> TurnEnd:
 
 
 def _kind_of_status(status: int | None) -> FailureKind:
-    by_status: dict[int | None, FailureKind] = {401: "authentication", 403: "authentication", 429: "rate_limit",
-                                         529: "overloaded", 400: "invalid_request", None: "network"}  # fmt: skip
-    return by_status.get(status, "server")
+    return "network" if status is None else BY_STATUS.get(status, "server")
 
 
 def _text_of(message: _Message) -> str:
@@ -403,18 +408,3 @@ def _plain(content: Any) -> str:
         return ""
     texts = (b.text if isinstance(b, _Block) else b.get("text", "") for b in content if isinstance(b, _Block | dict))
     return "".join(text for text in texts if isinstance(text, str))
-
-
-def _tool_summary(given: Any) -> str:
-    """The one thing about a tool call that a person wants to see."""
-    if not isinstance(given, dict):
-        return ""
-    for key in ("description", "file_path", "path", "command", "pattern", "query", "url", "prompt"):
-        if isinstance(given.get(key), str):
-            return _shorten(given[key])
-    return _shorten(next((value for value in given.values() if isinstance(value, str)), ""))
-
-
-def _shorten(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= SUMMARY_LENGTH else line[: SUMMARY_LENGTH - 1] + "…"

@@ -18,6 +18,9 @@ class Fake(Claude):
     name = "fake"
     free = True
     allow = ("FAKE_CLI_*", "PYTHON*", "VIRTUAL_ENV")
+    oldest = tested = install = ""
+    sign_in = None
+    parameters = ()
     program = (sys.executable, "-P", "-m", "fake_cli")  # -P: nothing is imported from the working folder
 
     def environment(self, launch: Launch) -> dict[str, str]:

@@ -13,6 +13,19 @@ from supervisor.core.core import Core
 from supervisor.errors import Refused
 
 
+def test_who_answers_although_it_was_limited_is_limited_no_more() -> None:
+    """D14: somebody insists, and it works: nobody waits any longer."""
+    office = Office()
+    office.begin("Ann", "Ben")
+    office.answer("One.")
+    office.over("failed", kind="rate_limit", detail="429", retry_at=office.now + 3600)
+    office.tell(inputs.ResumeAutoMode(), after=1)
+    assert office.answer("Two.") == "Ben"
+    assert office.room.auto.paused is None
+    assert office.asked.agent_id == office.room.agents[0]
+    assert [event.retry_at for event in office.of(e.RateLimited)][-1] is None
+
+
 def called(*names: str, **settings: Any) -> Office:
     """Alice has called the others, and Dora has answered first."""
     office = Office()

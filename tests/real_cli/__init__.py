@@ -1,0 +1,1 @@
+"""The real CLIs against a model on loopback."""
