@@ -11,7 +11,7 @@ export class Connection {
     this.tries = 0;
     this.count = 0;
     this.waiting = new Map();
-    this.clientId = crypto.randomUUID();
+    this.clientId = [...crypto.getRandomValues(new Uint32Array(4))].join("-");  // randomUUID is there over https only
     this.open();
   }
 

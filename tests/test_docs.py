@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
+import msgspec
 import pytest
-from support import ROOT, server
+from support import ROOT, driven, new_ask_id, server, toml_file
 
 from supervisor import errors, events, records
 from supervisor.driving.agent import Limits
+from supervisor.driving.backends import base
 from supervisor.driving.turn import Outcome
 from supervisor.server import protocol
 
@@ -35,10 +37,36 @@ def test_the_example_of_driving_an_agent_runs(tmp_path: Path) -> None:
 
 
 def test_the_smallest_backend_on_the_page_is_the_real_one() -> None:
-    (code,) = blocks(ROOT / "docs" / "adding-a-cli.md", "python")
+    code, _ = blocks(ROOT / "docs" / "adding-a-cli.md", "python")
     source = (ROOT / "supervisor" / "driving" / "backends" / "fake.py").read_text()
     for line in code.splitlines():
         assert line.strip() in source
+
+
+POLLY = """\
+import json, sys
+for line in sys.stdin:
+    given = json.loads(line)
+    print(json.dumps({"says": given.get("prompt") or "hello"}), flush=True)
+    if "ask" in given:
+        print(json.dumps({"says": "."}), flush=True)
+"""
+
+
+async def test_the_worked_example_of_a_backend_works(folder: Path) -> None:
+    """As it stands on the page: driven like any other, with its transcript kept."""
+    _, code = blocks(ROOT / "docs" / "adding-a-cli.md", "python")
+    program = toml_file(folder.parent / "polly.py", POLLY)
+    names: dict[str, Any] = {**vars(base), **vars(records), "msgspec": msgspec, "Any": Any}
+    exec("from __future__ import annotations\n" + code, names)
+    launch = base.Launch(
+        agent_id="agent_001", folder=str(folder), session_id=new_ask_id(), command=(sys.executable, str(program))
+    )
+    async with driven(launch, kind=names["Polly"]()) as it:
+        outcome = await it.agent.ask(new_ask_id(), "Who is a good bird?")
+        assert (outcome.status, outcome.signal, outcome.text) == ("answered", "transcript", "Who is a good bird?")
+        assert outcome.seen
+        assert it.agent.transcript_path == base.kept_transcript(launch)
 
 
 def test_names_on_the_page_about_driving_exist() -> None:

@@ -1,7 +1,8 @@
-"""`supervisor agents`, `status` and `stop`: the running server, from outside."""
+"""`supervisor agents`, `status`, `stop` and `rotate-tokens`: the running server, from outside."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import time
@@ -15,6 +16,7 @@ from rich.text import Text
 from supervisor.client import connect
 from supervisor.core import view
 from supervisor.core.core import Core, Rules
+from supervisor.driving import tree
 from supervisor.errors import ServerError
 from supervisor.runtime import leftovers
 from supervisor.store import store
@@ -22,11 +24,13 @@ from supervisor.store.store import Process
 
 from .options import folder, printable, state_dir
 from .running import run
+from .start import page_for
 
 if TYPE_CHECKING:
     from supervisor.store.folder import ServerNote
 
 STOP_SECONDS = 60.0
+ROTATE_SECONDS = 10.0
 
 
 async def snapshot(note: ServerNote) -> dict[str, Any]:
@@ -101,7 +105,7 @@ def stop(state_dir: str | None) -> None:
     note = place.running()
     if note is None:
         raise click.ClickException("No server is running on this state folder.")
-    born = leftovers.born(note.pid)
+    born = tree.born(note.pid)
     try:
         os.kill(note.pid, signal.SIGTERM)
     except ProcessLookupError:
@@ -114,3 +118,37 @@ def stop(state_dir: str | None) -> None:
     if runs:
         raise ServerError(f"Process {note.pid} has not stopped within {STOP_SECONDS:g} s.")
     click.echo("Stopped; everything is saved.")
+
+
+@click.command("rotate-tokens")
+@state_dir
+def rotate_tokens(state_dir: str | None) -> None:
+    """Make new tokens; whoever came in with the old ones is sent out at once.
+
+    \b
+    Example:
+      supervisor rotate-tokens
+    """
+    place = folder(state_dir)
+    if not place.path.is_dir():
+        raise click.ClickException(f"There is no state folder {place.path}: `supervisor start` makes one.")
+    before = place.running()
+    if before is None and place.held() is not None:
+        raise click.ClickException("A conversation of `supervisor talk` uses this folder: try again when it is over.")
+    place.rotate()
+    if before is None:
+        click.echo("The next `supervisor start` uses new tokens.")
+        return
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(before.pid, signal.SIGUSR1)
+    deadline = time.monotonic() + ROTATE_SECONDS
+    while (now := place.running()) is not None and now.view_token == before.view_token:
+        if time.monotonic() > deadline:
+            raise ServerError(f"Process {before.pid} did not take the new tokens: stop it with `supervisor stop`.")
+        time.sleep(0.02)
+    if now is None:
+        raise ServerError("The server has just stopped; its next start uses the new tokens.")
+    if now.token == before.token:
+        click.echo("The operator's token is set by SUPERVISOR_TOKEN and stays: only the viewer's is new.", err=True)
+    click.echo(f"The office is open at {page_for(now.url, now.token)}")
+    click.echo(f"(to watch only: {page_for(now.url, now.view_token)})")

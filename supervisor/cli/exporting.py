@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,18 @@ from supervisor import events as e
 from supervisor.errors import ConfigError
 from supervisor.store import store
 
+from .options import escaped
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from sqlite_utils import Database
 
+JOINERS = "\n\t\u200c\u200d"
+SIGNS = re.compile(r"[\\`*_\[\]<>#&|~]")
+"""What means something in Markdown wherever it stands."""
+START = re.compile(r"^(\d*)([-+=.)])")
+"""What means something at the start of a line: a list, an underlined headline, a rule."""
 FORMATS = ("md", "json", "jsonl", "html")
 
 
@@ -76,31 +84,33 @@ def facts(db: Database, room_id: str) -> dict[str, Any]:
 
 
 def export(db: Database, room_id: str, kind: str) -> str:
+    """A document in which words are only ever words, in whatever it is looked at."""
     if kind == "jsonl":
-        return "".join(e.encoder.encode(event).decode() + "\n" for event in store.told(db, room_id))
+        return "".join(escaped(e.encoder.encode(event).decode()) + "\n" for event in store.told(db, room_id))
     found = facts(db, room_id)
     if kind == "json":
-        return json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+        return escaped(json.dumps(found, ensure_ascii=False, indent=2)) + "\n"
     return page(found) if kind == "html" else markdown(found)
 
 
 def markdown(found: dict[str, Any]) -> str:
+    """Words stand in quotations, so that none passes for a headline or for what somebody else said."""
     roles = {agent["agent_id"]: agent["role"] for agent in found["agents"]}
     title = " · ".join(dict.fromkeys(found["topics"])) or found["room"]["name"]
     day = datetime.fromtimestamp(found["room"]["created_at"], UTC)
     people = ", ".join(f"{a['name']} ({a['role']}, {a['backend']})" for a in found["agents"])
     parts = [f"# {escape(title)}", f"{day:%Y-%m-%d %H:%M} UTC. {escape(people)}."]
     if found["outcome"]:
-        parts += ["## Outcome", found["outcome"], "## Conversation"]
+        parts += ["## Outcome", quoted(found["outcome"]), "## Conversation"]
     for message in found["messages"]:
         text, out = message["content"], "" if message["active"] else " *(taken out)*"
         if message["type"] == "agent":
             role = escape(roles.get(message["author"], ""))
-            parts.append(f"**{escape(message['author_name'])} ({role}):**{out}\n\n{text}")
+            parts.append(f"**{escape(message['author_name'])} ({role}):**{out}\n\n{quoted(text)}")
         elif message["author"] == e.TOPIC:
             parts.append(f"> {escape(text)}{out}")
         elif message["type"] == "user":
-            parts.append(f"**{escape(message['author_name'])}:**{out}\n\n{text}")
+            parts.append(f"**{escape(message['author_name'])}:**{out}\n\n{quoted(text)}")
         else:
             parts.append(f"*{escape(text)}*")
     parts += [f"*Ended: {end['reason']}, after {end['turns']} turns.*" for end in found["ends"][-1:]]
@@ -121,16 +131,16 @@ article { margin: 1.2rem 0; } article p { background: #f0e7d9; border-radius: 4p
 def page(found: dict[str, Any]) -> str:
     """One file that can be sent to somebody: words are only ever words in it, and nothing is loaded."""
     roles = {agent["agent_id"]: agent["role"] for agent in found["agents"]}
-    title = html.escape(" · ".join(dict.fromkeys(found["topics"])) or found["room"]["name"])
+    title = marked(" · ".join(dict.fromkeys(found["topics"])) or found["room"]["name"])
     parts = [f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>',
              f"<h1>{title}</h1>"]  # fmt: skip
     if found["outcome"]:
-        parts.append(f'<h2>Outcome</h2><div class="outcome">{html.escape(found["outcome"])}</div><h2>Conversation</h2>')
+        parts.append(f'<h2>Outcome</h2><div class="outcome">{marked(found["outcome"])}</div><h2>Conversation</h2>')
     for message in found["messages"]:
-        text, kind = html.escape(message["content"]), message["type"]
+        text, kind = marked(message["content"]), message["type"]
         if kind in ("agent", "user"):
             role = roles.get(message["author"])
-            who = html.escape(message["author_name"] + (f" ({role})" if role else ""))
+            who = marked(message["author_name"] + (f" ({role})" if role else ""))
             faded = "" if message["active"] else " inactive"
             parts.append(f'<article class="{kind}{faded}"><strong>{who}</strong><p>{text}</p></article>')
         else:
@@ -139,6 +149,24 @@ def page(found: dict[str, Any]) -> str:
     return "\n".join(parts) + "\n</html>\n"
 
 
+def marked(text: str) -> str:
+    """Text that stays text in HTML."""
+    return html.escape(clean(text))
+
+
 def escape(text: str) -> str:
     """Text that stays text in a line of Markdown."""
-    return "".join(f"\\{c}" if c in "\\`*_[]<>#" else " " if c == "\n" else c for c in text)
+    line = " ".join(clean(text).split())
+    return START.sub(r"\1\\\2", SIGNS.sub(r"\\\g<0>", line))
+
+
+def quoted(text: str) -> str:
+    """Words of several lines, each of which stays a line of words."""
+    lines = [escape(line) for line in clean(text).split("\n")]
+    ends = ["\\" if line and after else "" for line, after in zip(lines, [*lines[1:], ""], strict=True)]
+    return "\n".join(f"> {line}{end}" for line, end in zip(lines, ends, strict=True))
+
+
+def clean(text: str) -> str:
+    """Without what steers a terminal, or turns the order of what is read around; joined letters and emoji stay."""
+    return "".join(c for c in text.replace("\r\n", "\n") if c in JOINERS or c.isprintable())

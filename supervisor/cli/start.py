@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import logging
-import logging.handlers
+import ipaddress
 import os
 import secrets
+import signal
 import sys
 import webbrowser
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 import click
 import msgspec
@@ -22,22 +23,23 @@ from supervisor.driving.backends import backend as known_backend
 from supervisor.errors import ConfigError
 from supervisor.runtime import AgentRuntime
 from supervisor.runtime.runtime import missing_program
+from supervisor.server.gate import LOOPBACK, is_address, is_origin
 from supervisor.server.server import Server
-from supervisor.store.folder import ServerNote
+from supervisor.store.folder import LENGTH, ServerNote
 
 from . import options
+from .log import logged
 from .options import conversation, folder, milliseconds, office, printable, state_dir
 from .running import Signals, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from supervisor.config import AgentEntry, Office, TemplatePerson
-    from supervisor.store.folder import StateFolder
+    from supervisor.store.folder import StateFolder, Tokens
 
 PORT = 8787
-LOG_BYTES = 1 << 20
 SPEED, THINK = 70.0, 0.8
 """How fast the fake CLI talks where people watch, and how long it thinks."""
 
@@ -45,6 +47,10 @@ SPEED, THINK = 70.0, 0.8
 @click.command()
 @click.option("--backend", default=None, metavar="NAME", help="The CLI of agents that name none.  [default: fake]")
 @click.option("--port", default=PORT, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--host", default=LOOPBACK, metavar="ADDRESS", show_default=True,
+              help="Listen on another address than this machine's own; see docs/security.md first.")  # fmt: skip
+@click.option("--allow-origin", "origins", multiple=True, metavar="ORIGIN",
+              help="The address that a forwarded port has in a browser, such as http://localhost:9000.")  # fmt: skip
 @click.option("--auto", is_flag=True, help="Begin a conversation at once.")
 @click.option("--topic", default=None, help="What to talk about; drawn if left out.")
 @click.option("--open/--no-open", "opens", default=None, help="Open the page.  [default: where there is a browser]")
@@ -57,6 +63,8 @@ SPEED, THINK = 70.0, 0.8
 def start(
     backend: str | None,
     port: int,
+    host: str,
+    origins: tuple[str, ...],
     auto: bool,
     topic: str | None,
     opens: bool | None,
@@ -76,6 +84,7 @@ def start(
       supervisor start --auto
       supervisor start --auto --topic "Tabs or spaces?" --duration 120
       supervisor start --backend claude --config office.toml --port 9000
+      supervisor start --allow-origin http://localhost:9000
     """
     flags = {"keyword": keyword, "interaction_pattern": pattern, "max_duration_ms": milliseconds(duration)}
     found = options.with_settings(office(config_file), **flags)
@@ -84,7 +93,8 @@ def start(
     if life is not None:
         found = msgspec.structs.replace(found, life=msgspec.structs.replace(found.life, on=life))
     seed = secrets.token_hex(4) if seed is None else seed
-    serving = Serving(folder(state_dir), found, port, seed, {k: v for k, v in flags.items() if v is not None})
+    door = Door(host, port, origins, os.environ.get("SUPERVISOR_TOKEN", ""))
+    serving = Serving(folder(state_dir), found, door, seed, {k: v for k, v in flags.items() if v is not None})
     status = run(serving.run, auto, topic, opens, not resumes)
     if status:
         sys.exit(status)
@@ -99,49 +109,96 @@ def people_of(found: Office, room: RoomEntry) -> Sequence[AgentEntry | TemplateP
 
 def with_backend(found: Office, name: str) -> Office:
     entry = found.backend(name)
-    if name not in found.backends:
-        known_backend(name)
-    program = entry.command or tuple(known_backend(entry.kind or name).program)
-    if problem := missing_program(program[0]):
+    kind = known_backend(entry.kind or name)
+    command = entry.command or kind.program
+    if not command:
+        raise ConfigError(f"The backend {name!r} needs a command: give it in office.toml, in [backends.NAME].")
+    if problem := missing_program(command[0], kind):
         raise ConfigError(problem)
     return msgspec.structs.replace(found, default_backend=name)
+
+
+class Door(NamedTuple):
+    """Where the server listens, and who may come in."""
+
+    host: str
+    port: int
+    origins: tuple[str, ...]
+    token: str
+    """The operator's, where the environment sets it."""
+
+    def check(self) -> None:
+        """Raises ConfigError for what is not to be had; warns of what is not wise."""
+        if not is_address(self.host):
+            raise ConfigError(f"--host {self.host!r}: expected an address, such as 192.168.1.5, or 0.0.0.0 for all.")
+        for origin in self.origins:
+            if not is_origin(origin):
+                raise ConfigError(
+                    f"--allow-origin {origin!r}: expected what a browser shows before the path, such as "
+                    "http://localhost:9000."
+                )
+        open_to_others = not ipaddress.ip_address(self.host).is_loopback
+        if self.token and len(self.token) < LENGTH:
+            if open_to_others:
+                raise ConfigError(f"SUPERVISOR_TOKEN is too short for --host: give {LENGTH} random characters.")
+            warn(f"SUPERVISOR_TOKEN has {len(self.token)} characters and may be guessed: give {LENGTH} random ones.")
+        if open_to_others:
+            warn(
+                f"others can reach {self.host}, and nothing is encrypted: whoever listens in on the network can take "
+                "the token and drive the agents. Safer: leave --host out and forward the port, as with "
+                "`ssh -L 8787:127.0.0.1:8787`."
+            )
+
+
+def warn(text: str) -> None:
+    click.echo(f"supervisor: warning: {text}", err=True)
 
 
 class Serving:
     """One run of the server."""
 
-    def __init__(self, place: StateFolder, found: Office, port: int, seed: str, flags: dict[str, Any]) -> None:
+    def __init__(self, place: StateFolder, found: Office, door: Door, seed: str, flags: dict[str, Any]) -> None:
         """`flags` are the settings that were given on the command line; they go before those of any room."""
-        self.place, self.office, self.port, self.seed, self.flags = place, found, port, seed, flags
+        self.place, self.office, self.door, self.seed, self.flags = place, found, door, seed, flags
         self.runtime = AgentRuntime(place, found, arguments=options.fake_arguments(seed, SPEED, THINK))
 
     async def run(self, auto: bool, topic: str | None, opens: bool | None, fresh: bool) -> int:
+        self.door.check()
         with self.place.locked(), logged(self.place.path / "supervisor.log"):
-            tokens = self.place.tokens(os.environ.get("SUPERVISOR_TOKEN", ""))
-            server = Server(self.runtime, tokens)
-            listeners = await server.listen(self.port)
+            tokens = self.place.tokens(self.door.token)
+            server = Server(self.runtime, tokens, host=self.door.host, origins=self.door.origins)
+            listeners = await server.listen(self.door.port)
             signals = Signals()
             async with trio.open_nursery() as nursery:
                 await nursery.start(signals.watch, nursery.cancel_scope)
                 await nursery.start(partial(self.runtime.run, fresh=fresh))
                 async with server.running(listeners):
-                    ws_url = server.url.replace("http://", "ws://") + "ws"
-                    note = ServerNote(
-                        pid=os.getpid(), url=server.url, ws_url=ws_url, token=tokens.operator, view_token=tokens.viewer
-                    )
-                    with self.place.announced(note):
-                        address = f"{server.url}#token={tokens.operator}"
+                    await nursery.start(self._rotate, server)
+                    with self.place.announced(note(server, tokens)):
+                        address = page_for(server.url, tokens.operator)
                         click.echo(f"The office is open at {address}")
-                        click.echo(f"(to watch only: {server.url}#token={tokens.viewer} — Ctrl-C stops)")
+                        click.echo(f"(to watch only: {page_for(server.url, tokens.viewer)} — Ctrl-C stops)")
                         await self._populate(auto, topic)
                         if opens or (opens is None and has_browser()):
                             await trio.to_thread.run_sync(self._open, address)
                         await signals.asked.wait()
-                        click.echo("Stopping; everything is saved. Ctrl-C again stops at once.")
+                        with contextlib.suppress(OSError):  # the terminal was closed: nobody reads it any more
+                            click.echo("Stopping; everything is saved. Ctrl-C again stops at once.")
                         await self.runtime.stop()
                 (self.place.path / "open.html").unlink(missing_ok=True)
                 nursery.cancel_scope.cancel()
             return signals.status
+
+    async def _rotate(
+        self, server: Server, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
+    ) -> None:  # fmt: skip
+        """USR1 says that there are new tokens."""
+        with trio.open_signal_receiver(signal.SIGUSR1) as asked:
+            task_status.started()
+            async for _ in asked:
+                tokens = self.place.tokens(self.door.token)
+                server.rotate(tokens)
+                self.place.announce(note(server, tokens))
 
     async def _populate(self, auto: bool, topic: str | None) -> None:
         """The rooms of the configuration, or one to begin with; then the conversation that was asked for."""
@@ -188,20 +245,16 @@ class Serving:
         webbrowser.open(page.as_uri())
 
 
-@contextlib.contextmanager
-def logged(path: Path) -> Iterator[None]:
-    """What was blocked or went wrong, in a small file that only we can read."""
-    path.touch(mode=0o600)
-    handler = logging.handlers.RotatingFileHandler(path, maxBytes=LOG_BYTES, backupCount=1, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log = logging.getLogger("supervisor")
-    log.setLevel(logging.INFO)
-    log.addHandler(handler)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        handler.close()
+def note(server: Server, tokens: Tokens) -> ServerNote:
+    ws_url = server.url.replace("http://", "ws://") + "ws"
+    return ServerNote(
+        pid=os.getpid(), url=server.url, ws_url=ws_url, token=tokens.operator, view_token=tokens.viewer
+    )  # fmt: skip
+
+
+def page_for(url: str, token: str) -> str:
+    """The page's address with a token in its fragment, which no browser sends."""
+    return f"{url}#token={quote(token, safe='')}"
 
 
 def has_browser() -> bool:

@@ -26,7 +26,6 @@ class Hello(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="he
 class Head(msgspec.Struct, frozen=True):
     """What can be read of any message, to answer it."""
 
-    type: str = ""
     request_id: str | None = None
 
 

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import errno
+import ipaddress
 import logging
 from contextlib import asynccontextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import trio
 from websockets.datastructures import Headers
-from websockets.exceptions import InvalidMessage
 from websockets.http11 import Request, Response
-from websockets.protocol import State
-from websockets.trio.server import ServerConnection, serve
+from websockets.trio.server import serve
 
 from supervisor.errors import ServerError
 
-from . import protocol
-from .gate import HEADERS, Gate
+from .gate import HEADERS, LOOPBACK, Gate, bracketed
 from .page import Page
+from .strangers import MOST_BYTES, Connection, Strangers
 from .viewers import SEND_SECONDS, Viewer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from websockets.trio.server import Server as SocketServer
 
@@ -31,58 +31,60 @@ if TYPE_CHECKING:
 
     from .viewers import Desk
 
-HOST = "127.0.0.1"
+OPEN_SECONDS = 5.0
 CLOSE_SECONDS = 3.0
 MOST_CONNECTIONS = 500
-NOT_A_REQUEST = (
-    b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 10\r\n"
-    b"Connection: close\r\n\r\nOnly GET.\n"
-)
-
-
-class Connection(ServerConnection):
-    """One that answers also what is no request it can read, such as one with a body."""
-
-    def __init__(self, nursery: Any, stream: Any, protocol: Any, server: Any, **options: Any) -> None:
-        send_eof = protocol.send_eof
-
-        def answer_and_end() -> None:
-            if isinstance(protocol.handshake_exc, InvalidMessage) and protocol.state is State.CONNECTING:
-                protocol.writes.append(NOT_A_REQUEST)
-            send_eof()
-
-        protocol.send_eof = answer_and_end
-        super().__init__(nursery, stream, protocol, server, **options)
 
 
 class Server:
     """Serves one runtime on one port of this machine."""
 
-    def __init__(self, desk: Desk, tokens: Tokens, *, send_seconds: float = SEND_SECONDS) -> None:
+    def __init__(
+        self, desk: Desk, tokens: Tokens, *, host: str = LOOPBACK, origins: Sequence[str] = (),
+        send_seconds: float = SEND_SECONDS,
+    ) -> None:  # fmt: skip
+        """`host` is the address to listen on; `origins` are pages elsewhere that may use the socket."""
         self._desk, self._tokens, self._send_seconds = desk, tokens, send_seconds
+        self._host, self._origins = host, origins
         self._page = Page()
+        self._strangers = Strangers()
+        self._viewers: set[Viewer] = set()
         self._log = logging.getLogger("supervisor.server")
         self._log.addHandler(logging.NullHandler())
         self._log.propagate = False
         self.port = 0
-        self.viewers = 0
-        """How many connections there are."""
+
+    @property
+    def viewers(self) -> int:
+        """How many sockets are open."""
+        return len(self._viewers)
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self.port}/"
+        """Where it is found from this machine."""
+        address = ipaddress.ip_address(self._host)
+        here = ("::1" if address.version == 6 else LOOPBACK) if address.is_unspecified else self._host
+        return f"http://{bracketed(here)}:{self.port}/"
 
     async def listen(self, port: int) -> list[trio.SocketListener]:
         """Take the port, before anything else is begun; raises ServerError."""
         try:
-            listeners = await trio.open_tcp_listeners(port, host=HOST)
+            listeners = await trio.open_tcp_listeners(port, host=self._host)
         except (OSError, OverflowError) as error:
-            used = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
-            why = "is in use already" if used else f"cannot be used ({error})"
+            number = error.errno if isinstance(error, OSError) else None
+            if number == errno.EADDRNOTAVAIL:
+                raise ServerError(f"{self._host} is no address of this machine: choose another with --host.") from None
+            why = "is in use already" if number == errno.EADDRINUSE else f"cannot be used ({error})"
             raise ServerError(f"Port {port} {why}: choose another with --port, or 0 for any free one.") from None
         self.port = listeners[0].socket.getsockname()[1]
-        self._gate = Gate(self.port, self._tokens)
+        self._gate = Gate(self.port, self._tokens, host=self._host, origins=self._origins)
         return listeners
+
+    def rotate(self, tokens: Tokens) -> None:
+        """From now on other tokens hold, and whoever came in with the old ones is sent out."""
+        self._gate.tokens = tokens
+        for viewer in self._viewers:
+            viewer.sign_out()
 
     @asynccontextmanager
     async def running(self, listeners: list[trio.SocketListener]) -> AsyncIterator[None]:
@@ -98,20 +100,27 @@ class Server:
 
     async def _serve(self, listeners: list[trio.SocketListener], *, task_status: Any) -> None:
         await serve(
-            self._viewer, listeners=listeners, process_request=self._request, server_header=None,
-            create_connection=Connection, max_size=protocol.MOST_BYTES,
-            open_timeout=5, close_timeout=2, ping_interval=20, ping_timeout=20,
+            self._viewer, listeners=listeners, process_request=self._request, process_response=self._refusal,
+            server_header=None, compression=None,
+            create_connection=partial(Connection, self._strangers),  # type: ignore[arg-type]  # any callable does
+            max_size=MOST_BYTES, open_timeout=OPEN_SECONDS, close_timeout=2, ping_interval=20, ping_timeout=20,
             logger=self._log, task_status=task_status,
         )  # fmt: skip
 
-    async def _viewer(self, connection: ServerConnection) -> None:
-        self.viewers += 1
+    async def _viewer(self, connection: Any) -> None:
+        viewer = Viewer(connection, self._desk, self._gate, self._strangers, self._send_seconds)
+        self._viewers.add(viewer)
         try:
-            await Viewer(connection, self._desk, self._gate, self._send_seconds).run()
+            await viewer.run()
         finally:
-            self.viewers -= 1
+            self._viewers.discard(viewer)
 
-    def _request(self, connection: ServerConnection, request: Request) -> Response | None:
+    def _refusal(self, connection: Any, request: Request, response: Response) -> None:
+        """What the library itself refuses is refused with the same strict headers."""
+        if response.status_code >= 400 and "Content-Security-Policy" not in response.headers:
+            response.headers.update(HEADERS)
+
+    def _request(self, connection: Any, request: Request) -> Response | None:
         """None lets the socket open; everything else is answered here and now."""
         path = request.path.partition("?")[0]
         headers = request.headers

@@ -23,12 +23,11 @@ from .gate import bearer
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from websockets.trio.server import ServerConnection
-
     from supervisor.bus import Bus, Frame, Subscription
     from supervisor.core.inputs import AnyCommand
 
     from .gate import Gate, Scope
+    from .strangers import Connection, Strangers
 
 HELLO_SECONDS = 5.0
 SEND_SECONDS = 10.0
@@ -36,6 +35,8 @@ CLOSE_SECONDS = 2.0
 MOST_MISSED = 10_000
 MOST_WAITING = 64
 """How many answers may wait before no more commands are read."""
+PER_SECOND, AT_ONCE = 500.0, 1000.0
+"""How many messages of a client are read in a second, and how many after it was silent for a while."""
 
 WRONG_TOKEN, NO_HELLO, TOO_SLOW = 4401, 4408, 4409
 
@@ -54,12 +55,29 @@ class Desk(Protocol):
     def seq(self) -> int: ...
 
 
+class Allowance:
+    """How much somebody may say: it grows with time, up to a most."""
+
+    def __init__(self, now: float) -> None:
+        self._left, self._at = AT_ONCE, now
+
+    def wait(self, now: float) -> float:
+        """One more message was read; returns after how many seconds the next may be."""
+        self._left = min(AT_ONCE, self._left + (now - self._at) * PER_SECOND) - 1
+        self._at = now
+        return max(0.0, -self._left / PER_SECOND)
+
+
 class Viewer:
     """One client from its hello to its end."""
 
-    def __init__(self, connection: ServerConnection, desk: Desk, gate: Gate, send_seconds: float) -> None:
-        self._connection, self._desk, self._gate = connection, desk, gate
+    def __init__(
+        self, connection: Connection, desk: Desk, gate: Gate, strangers: Strangers, send_seconds: float
+    ) -> None:  # fmt: skip
+        self._connection, self._desk, self._gate, self._strangers = connection, desk, gate, strangers
         self._send_seconds = send_seconds
+        self._welcome_here = trio.CancelScope()
+        self._signed_out = False
         self._answers: deque[str] = deque()
         self._sent = trio.Event()
         self._client = secrets.token_hex(8)
@@ -67,7 +85,18 @@ class Viewer:
         self._seq = 0  # the last event that it has had
         self._subscription: Subscription | None = None
 
+    def sign_out(self) -> None:
+        """Its token is not good any more."""
+        self._signed_out = True
+        self._welcome_here.cancel()
+
     async def run(self) -> None:
+        with self._welcome_here:
+            await self._serve()
+        if self._signed_out:
+            await self._close(WRONG_TOKEN, "the token was changed")
+
+    async def _serve(self) -> None:
         hello = await self._hello()
         if hello is None:
             return
@@ -100,8 +129,10 @@ class Viewer:
         given = bearer(request.headers.get_all("Authorization")) if request is not None else None
         scope = self._gate.scope(hello.token or given or "")
         if scope is None:
+            await self._strangers.failed(self._connection)
             await self._close(WRONG_TOKEN, "wrong token")
             return None
+        self._strangers.gone(self._connection)
         self._scope = scope
         return hello
 
@@ -182,6 +213,7 @@ class Viewer:
     # -- from the client ------------------------------------------------------------------------------------------
 
     async def _read(self) -> None:
+        allowance = Allowance(trio.current_time())
         while True:
             try:
                 data = await self._connection.recv()
@@ -191,7 +223,7 @@ class Viewer:
             self._desk.bus.wake()
             while len(self._answers) >= MOST_WAITING:  # no more is read of who does not read; sending has a deadline
                 await self._sent.wait()
-            await trio.lowlevel.checkpoint()
+            await trio.sleep(allowance.wait(trio.current_time()))
 
     async def _handle(self, data: str | bytes) -> str:
         try:

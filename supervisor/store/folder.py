@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
+OURS = frozenset(
+    "office.db office.db-wal office.db-shm server.json tokens.json lock agents open.html supervisor.log "
+    "supervisor.log.1".split()
+)
+"""What a folder may hold that we close to others without being asked."""
+TOKEN_BYTES = 32
+LENGTH = len(secrets.token_urlsafe(TOKEN_BYTES))
+"""How long a token of so many random bytes is in letters."""
+
+
 class ServerNote(msgspec.Struct, frozen=True, kw_only=True):
     """`server.json`, there only while a server runs."""
 
@@ -31,6 +41,15 @@ class ServerNote(msgspec.Struct, frozen=True, kw_only=True):
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     operator: str
     viewer: str
+
+    @classmethod
+    def fresh(cls) -> Tokens:
+        return cls(operator=secrets.token_urlsafe(TOKEN_BYTES), viewer=secrets.token_urlsafe(TOKEN_BYTES))
+
+    @property
+    def long_enough(self) -> bool:
+        """Whether nobody can guess one of them."""
+        return min(len(self.operator), len(self.viewer)) >= LENGTH
 
 
 def resolve(given: str | None, environment: Mapping[str, str]) -> Path:
@@ -49,8 +68,12 @@ class StateFolder:
         self._note = path / "server.json"
 
     def make(self) -> None:
+        """A folder that only we can look into; one with things of somebody else in it is left as it is."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.path.stat().st_mode & 0o077 and {entry.name for entry in self.path.iterdir()} <= OURS:
+                with contextlib.suppress(PermissionError):  # it belongs to somebody who lets us in
+                    self.path.chmod(0o700)
             probe = self.path / f".probe-{os.getpid()}"
             probe.write_bytes(b"")
             probe.unlink()
@@ -110,13 +133,20 @@ class StateFolder:
         tokens = None
         with contextlib.suppress(OSError, msgspec.DecodeError):
             tokens = msgspec.json.decode(path.read_bytes(), type=Tokens)
-        if tokens is None:
-            tokens = Tokens(operator=secrets.token_urlsafe(24), viewer=secrets.token_urlsafe(24))
-            try:
-                self._write(path, msgspec.json.encode(tokens))
-            except OSError as error:
-                raise StoreError(f"{path} cannot be written ({error.strerror}): remove it.") from None
+        if tokens is None or not tokens.long_enough:
+            tokens = self.rotate()
+        elif path.stat().st_mode & 0o077:  # copied, or put back from a backup
+            path.chmod(0o600)
         return Tokens(operator=fixed, viewer=tokens.viewer) if fixed else tokens
+
+    def rotate(self) -> Tokens:
+        """New tokens; the old ones are worth nothing to a server that has heard of it."""
+        path, tokens = self.path / "tokens.json", Tokens.fresh()
+        try:
+            self._write(path, msgspec.json.encode(tokens))
+        except OSError as error:
+            raise StoreError(f"{path} cannot be written ({error.strerror}): remove it.") from None
+        return tokens
 
     def note(self) -> ServerNote | None:
         """Where the server is, if one says so."""
@@ -124,9 +154,12 @@ class StateFolder:
             return msgspec.json.decode(self._note.read_bytes(), type=ServerNote)
         return None
 
+    def announce(self, note: ServerNote) -> None:
+        self._write(self._note, msgspec.json.encode(note))
+
     @contextlib.contextmanager
     def announced(self, note: ServerNote) -> Iterator[None]:
-        self._write(self._note, msgspec.json.encode(note))
+        self.announce(note)
         try:
             yield
         finally:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 OLDEST_SQLITE = (3, 51, 3)
 """WAL mode could corrupt data before."""
 MAGIC = b"SQLite format 3\0"
+LOCKED_SECONDS = 10.0
+"""How long another program's write is waited for."""
 SNAPSHOT_EVERY = 2000
 KEPT_EVENTS = 20_000
 """The last events are kept in any case: viewers come back to them."""
@@ -87,20 +89,13 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = connect(path)
-        self.office_id = self._office_id()
+        self.office_id = office_id(self._connection)
         row = self._connection.execute("SELECT COALESCE((SELECT MAX(seq) FROM events), 0) - "
                                        "COALESCE((SELECT MAX(seq) FROM snapshots), 0)").fetchone()  # fmt: skip
         self._since_snapshot = int(row[0])
 
     def close(self) -> None:
         self._connection.close()
-
-    def _office_id(self) -> str:
-        row = self._connection.execute("SELECT value FROM meta WHERE key = 'office_id'").fetchone()
-        if row is None:
-            row = (secrets.token_hex(16),)
-            self._connection.execute("INSERT INTO meta VALUES ('office_id', ?)", row)
-        return str(row[0])
 
     # -- writing --------------------------------------------------------------------------------------------------
 
@@ -136,8 +131,8 @@ class Store:
             many("INSERT INTO prompts (ask_id, agent_id, prompt, status, queued_at) VALUES (?,?,?,'queued',?)", rows)
         for ask_id, status in batch.progress:
             column = LEDGER_TIMES[status]
-            many(f"UPDATE prompts SET status = ?, {column} = ? WHERE ask_id = ? AND ended_at IS NULL",  # noqa: S608
-                 [(status, batch.at, ask_id)])  # fmt: skip
+            many(f"UPDATE prompts SET status = IIF(seen_at IS NULL, ?, 'seen'), {column} = ? "  # noqa: S608
+                 "WHERE ask_id = ? AND ended_at IS NULL", [(status, batch.at, ask_id)])  # fmt: skip
         over = (event for event in batch.events if isinstance(event, e.TurnEnded | e.AgentDecided))
         ended = [(event.outcome, event.at, event.ask_id) for event in over]
         many("UPDATE prompts SET status = ?, ended_at = ? WHERE ask_id = ?", ended)
@@ -277,17 +272,30 @@ def connect(path: Path) -> Any:
     refuse_strangers(path)
     refuse_damaged(path)
     try:
-        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=10)
+        connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=LOCKED_SECONDS)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         path.chmod(0o600)
-        schema.migrations.apply(Database(connection))
-        connection.execute(f"PRAGMA application_id = {schema.APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+        with Database(connection).atomic():  # killed half way, it is as it was
+            schema.migrations.apply(Database(connection))
+            connection.execute(f"PRAGMA application_id = {schema.APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+            if not office_id(connection):
+                connection.execute("INSERT INTO meta VALUES ('office_id', ?)", (secrets.token_hex(16),))
+    except sqlite3.OperationalError as error:
+        if "locked" not in str(error):
+            raise StoreError(f"The database {path} cannot be used: {error}.") from None
+        raise StoreError(f"The database {path} cannot be used: another program is writing to it; end that.") from None
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"The database {path} cannot be used: {error}.") from None
     return connection
+
+
+def office_id(connection: Any) -> str:
+    """What tells this office from all others, once it has been given."""
+    row = connection.execute("SELECT value FROM meta WHERE key = 'office_id'").fetchone()
+    return str(row[0]) if row else ""
 
 
 def refuse_strangers(path: Path) -> None:

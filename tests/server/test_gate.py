@@ -6,10 +6,11 @@ import pytest
 
 from supervisor.errors import Refused
 from supervisor.server import protocol
-from supervisor.server.gate import HEADERS, Gate, bearer
+from supervisor.server.gate import HEADERS, Gate, bearer, is_origin
 from supervisor.store.folder import Tokens
 
-GATE = Gate(8787, Tokens(operator="op", viewer="vi"))
+TOKENS = Tokens(operator="op", viewer="vi")
+GATE = Gate(8787, TOKENS)
 HERE = "127.0.0.1:8787"
 
 
@@ -32,6 +33,16 @@ HERE = "127.0.0.1:8787"
         ("GET", [HERE], ["null"], True, 403),
         ("GET", [HERE], ["http://127.0.0.1:8787.evil.example"], True, 403),
         ("GET", [HERE], ["http://127.0.0.1:8787", "http://evil"], True, 403),
+        ("GET", [HERE], ["http://127.0.0.1:8787"], True, None),
+        ("GET", [HERE], ["127.0.0.1:8787"], True, 403),
+        ("GET", [HERE], ["HTTP://127.0.0.1:8787"], True, 403),
+        ("GET", [HERE], ["http://127.0.0.1:8787/"], True, 403),
+        ("GET", [HERE], ["http://localhost:8787"], True, 403),
+        ("GET", [HERE], ["http://[::1]:8787"], True, 403),
+        ("GET", [HERE], [""], True, 403),
+        ("GET", ["192.168.1.5:8787"], [], False, 421),
+        ("GET", ["localhost:8787."], [], False, 421),
+        ("GET", ["localhost.:8787"], [], False, 421),
     ],
 )
 def test_host_origin_and_method(
@@ -39,6 +50,55 @@ def test_host_origin_and_method(
 ) -> None:  # fmt: skip
     denied = GATE.check(method, hosts, origins, socket)
     assert (denied.status if denied else None) == status
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "status"),
+    [
+        ("localhost:9000", "http://localhost:9000", None),
+        ("localhost:9000", "", None),
+        ("office.example", "https://office.example", None),
+        (HERE, "https://office.example", None),
+        (HERE, f"http://{HERE}", None),
+        ("office.example", f"http://{HERE}", 403),
+        ("office.example", "http://office.example", 403),
+        ("office.example:8787", "https://office.example:8787", 421),
+        (HERE, "https://office.example.evil", 403),
+    ],
+)
+def test_a_forwarded_port_has_an_address_of_its_own(host: str, origin: str, status: int | None) -> None:
+    """What was named with --allow-origin, as a Host and as an Origin, to the letter."""
+    gate = Gate(8787, TOKENS, origins=["http://localhost:9000", "https://office.example"])
+    denied = gate.check("GET", [host], [origin] if origin else [], True)
+    assert (denied.status if denied else None) == status
+
+
+@pytest.mark.parametrize(
+    ("listens", "host", "status"),
+    [
+        ("192.168.1.5", "192.168.1.5:8787", None), ("192.168.1.5", "192.168.1.6:8787", 421),
+        ("0.0.0.0", "192.168.1.6:8787", None), ("0.0.0.0", "[fe80::1]:8787", None),
+        ("0.0.0.0", "rebound.example:8787", 421), ("0.0.0.0", "192.168.1.6:80", 421),
+        ("::", "192.168.1.6:8787", None), ("::", "1.evil.example:8787", 421), ("::", "0x7f.1:8787", 421),
+    ],
+)  # fmt: skip
+def test_an_address_may_be_asked_for_and_a_name_may_not(listens: str, host: str, status: int | None) -> None:
+    """Whoever listens everywhere is asked by addresses, which nobody can make lead here from elsewhere."""
+    denied = Gate(8787, TOKENS, host=listens).check("GET", [host], [f"http://{host}"], True)
+    assert (denied.status if denied else None) == status
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("http://localhost:9000", True), ("https://office.example", True), ("http://[::1]:9000", True),
+        ("http://localhost:9000/", False), ("localhost:9000", False), ("*", False), ("null", False),
+        ("https://office.example:443", False), ("http://Office.example", False), ("ws://localhost:9000", False),
+        ("http://a@b", False), ("http://*.example", False), ("", False),
+    ],
+)  # fmt: skip
+def test_what_a_browser_would_call_a_page(text: str, fine: bool) -> None:
+    assert is_origin(text) == fine
 
 
 def test_tokens_and_what_they_allow() -> None:
@@ -59,6 +119,8 @@ def test_the_page_may_load_nothing_from_elsewhere() -> None:
     policy = HEADERS["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
     assert "http" not in policy.replace("'self'", "")
 
 

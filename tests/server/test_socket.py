@@ -18,6 +18,7 @@ from websockets.trio.client import connect as raw
 from supervisor.errors import Refused, ServerError
 from supervisor.events import Status
 from supervisor.server import viewers
+from supervisor.server.page import Page
 from supervisor.server.server import Server
 
 if TYPE_CHECKING:
@@ -280,6 +281,7 @@ async def plain(here: Place, path: str, method: str = "GET", **headers: str) -> 
 async def test_plain_requests(folder: Path) -> None:
     """The page, a sign of life, and nothing else; strict headers on each."""
     async with place(folder) as here:
+        before = here.runtime.seq
         page = await plain(here, "/")
         assert page.status == 200
         assert "script-src 'self'" in page.headers["content-security-policy"]
@@ -288,14 +290,30 @@ async def test_plain_requests(folder: Path) -> None:
         assert (await plain(here, "/healthz")).body == b"ok\n"
         head = await plain(here, "/", "HEAD")
         assert (head.status, head.body) == (200, b"")
-        for path in ("/nothing", "/../pyproject.toml", "/%2e%2e/pyproject.toml", "/README.md", "//etc/passwd"):
+        for path in (
+            "/nothing", "/../pyproject.toml", "/%2e%2e/pyproject.toml", "/README.md", "//etc/passwd", "/main.js%00.png",
+            "/art/..%2fmain.js", "/..%5cmain.js", "/%252e%252e/main.js", "/art/../main.js", "/./main.js",
+            "/main.js/", "/MAIN.JS", "/__init__.py", "/art", "/ws/", "/wS", "/healthz/x",
+        ):  # fmt: skip
             answer = await plain(here, path)
-            assert answer.status == 404
+            assert answer.status == 404, path
             assert "content-security-policy" in answer.headers
         assert (await plain(here, "/ws")).status == 426
+        strict = {"x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "x-frame-options": "DENY",
+                  "cross-origin-opener-policy": "same-origin",
+                  "cross-origin-resource-policy": "same-origin"}  # fmt: skip
+        for path in ("/", "/nothing", "/ws", "/healthz"):
+            assert strict.items() <= (await plain(here, path)).headers.items()
+        bad = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+        refused = await plain(here, "/ws", **bad)  # by the library: there is no key
+        assert refused.status == 400
+        assert strict.items() <= refused.headers.items()
         assert (await plain(here, "/", Host="evil.example")).status == 421
         assert (await plain(here, "/", Origin="http://evil.example")).status == 403
         assert (await plain(here, "/", "DELETE")).status == 405
+        for file in Page()._files:
+            assert (await plain(here, f"{file}?agent_spawn_request=1&token={here.tokens.operator}")).status == 200
+        assert here.runtime.seq == before
 
 
 async def test_a_port_that_is_taken(folder: Path) -> None:

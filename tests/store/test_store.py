@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import sqlite3 as stdlib_sqlite3
 from pathlib import Path
@@ -110,6 +111,8 @@ def test_the_ledger_follows_a_prompt(path: Path) -> None:
     for status in ("written", "seen"):
         life.store.commit(Batch(at=1.0, progress=[(open_one.ask_id, status), (done, status)]))
         assert life.store.open_prompts()[open_one.ask_id].status == status
+    life.store.commit(Batch(at=2.0, progress=[(open_one.ask_id, "written")]))  # once more, to a CLI that had ended
+    assert life.store.open_prompts()[open_one.ask_id].status == "seen"
     assert life.rows(f"SELECT status FROM prompts WHERE ask_id = '{done}'") == [("answered",)]
     life.store.close()
 
@@ -227,6 +230,32 @@ def test_tokens_outlive_a_restart_and_are_for_nobody_else(tmp_path: Path) -> Non
     assert here.tokens() == first
     assert here.tokens("mine").operator == "mine"
     assert (tmp_path / "tokens.json").stat().st_mode & 0o777 == 0o600
+
+
+def test_tokens_cannot_be_guessed_and_short_ones_of_old_are_made_anew(tmp_path: Path) -> None:
+    here = folder.StateFolder(tmp_path)
+    path = tmp_path / "tokens.json"
+    path.write_text('{"operator": "abc", "viewer": "def"}')
+    path.chmod(0o644)
+    made = here.tokens()
+    for token in (made.operator, made.viewer):
+        assert len(base64.urlsafe_b64decode(token + "=")) * 8 >= 256
+    assert made.operator != made.viewer
+    path.chmod(0o644)
+    assert here.tokens() == made
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert here.rotate() != made
+
+
+def test_a_state_folder_is_closed_to_others_unless_it_holds_what_is_not_ours(tmp_path: Path) -> None:
+    for theirs, mode in ((False, 0o700), (True, 0o755)):
+        path = tmp_path / str(theirs)
+        path.mkdir(mode=0o755)
+        (path / "office.db").touch()
+        if theirs:
+            (path / "thesis.tex").touch()
+        folder.StateFolder(path).make()
+        assert path.stat().st_mode & 0o777 == mode
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

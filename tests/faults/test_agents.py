@@ -1,0 +1,178 @@
+"""What CLIs do to an office, and what the machine does to them: the conversation goes on, and people are told."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import sys
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import psutil
+import pytest
+import trio
+from serving import place, until
+from support import QUICK, alive, driven, eventually, launch, new_ask_id, texts, toml_file, turns
+
+from supervisor.config import BackendEntry
+from supervisor.driving import watcher
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+TALK = {"type": "startAutoMode", "topic": "Is maths discovered or invented?"}
+OPENED = '{"type":"control_response","response":{"subtype":"success","request_id":"supervisor-open"}}'
+
+
+@pytest.fixture
+def few_files() -> Iterator[Any]:
+    """Call it, and this process may open no further file; afterwards it may again."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def lower(to: int = 0) -> None:
+        used = max(int(fd) for fd in os.listdir("/proc/self/fd"))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (to or used, hard))
+
+    yield lower
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def pid_of(client: Any, agent_id: str) -> int:
+    """Of its CLI, once it is up."""
+    while True:
+        state = await client.request({"type": "get_agent_state", "agent_id": agent_id})
+        if state["pid"]:
+            return int(state["pid"])
+
+
+async def test_no_file_is_left_for_a_cli(folder: Path, few_files: Any) -> None:
+    """EMFILE: it is tried again, said, and nobody has to leave; with files again, the conversation goes on."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    async with place(folder, "--think", "0.2") as here, here.client() as client:
+        await client.request(TALK)
+        await until(client, "turn_ended")
+        pids = [await pid_of(client, agent) for agent in ("agent_001", "agent_002")]
+        few_files()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        seen = await until(client, "status", level="warning")
+        assert "Too many open files" in seen[-1]["message"]
+        few_files(soft)
+        seen += await until(client, "autoModeEnded")
+        assert seen[-1]["reason"] == "keyword"
+        assert not [event for event in seen if event["type"] == "agent_removed"]
+
+
+async def test_no_process_is_left_for_a_cli(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """EAGAIN: as when it dies at its start, there are several tries, with pauses."""
+    real, tries = trio.lowlevel.open_process, 0
+
+    async def refuse(*arguments: Any, **options: Any) -> trio.Process:
+        nonlocal tries
+        tries += 1
+        if tries <= 2:
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        return await real(*arguments, **options)
+
+    monkeypatch.setattr(trio.lowlevel, "open_process", refuse)
+    async with driven(launch(folder, toml_file(folder.parent / "s.toml", turns()))) as it:
+        assert len([note for note in it.notes if "Resource temporarily unavailable" in note]) == 2
+        assert (await it.agent.ask(new_ask_id(), "hello")).text == "echo: hello"
+
+
+async def test_one_that_uses_too_much_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It and what it started is ended, everybody is told why, and the same turn is tried once more."""
+    monkeypatch.setattr("supervisor.runtime.memory.SWEEP_SECONDS", 0.1)
+    hog = turns("{ memory = 300 }, { silence = true }", after="repeat")
+    scenario = toml_file(folder / "s.toml", hog)
+    backends = {"fake": BackendEntry(memory_mb=150)}
+    async with place(folder, "--scenario", str(scenario), backends=backends) as here, here.client() as client:
+        await client.request(TALK)
+        seen = await until(client, "autoModeEnded")
+        assert seen[-1]["reason"] == "agent_exit"
+        told = [event["message"] for event in seen if event["type"] == "status" and event["level"] == "warning"]
+        assert any("its limit is 150 MB (memory_mb), so it was ended" in text for text in told)
+        (again,) = [event for event in seen if event["type"] == "turn_restarted"]
+        assert "its limit is 150 MB" in again["detail"]
+        assert "its limit is 150 MB" in seen[-1]["detail"]
+
+
+async def test_one_that_keeps_within_its_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("supervisor.runtime.memory.SWEEP_SECONDS", 0.02)
+    async with place(folder, backends={"fake": BackendEntry(memory_mb=2000)}) as here, here.client() as client:
+        await client.request(TALK)
+        seen = await until(client, "autoModeEnded")
+        assert seen[-1]["reason"] == "keyword"
+
+
+async def test_one_that_hangs_in_silence(folder: Path) -> None:
+    """E4, D13: the watchdog interrupts it, the conversation waits with Retry, and goes on with the same people."""
+    limits = msgspec.structs.replace(QUICK, silence=0.4)
+    scenario = toml_file(folder / "s.toml", turns("{ silence = true }", '{ text = "I am back." }', after="echo"))
+    arguments = ("--scenario", str(scenario))
+    async with place(folder, *arguments, limits=limits, max_messages=4) as here, here.client() as client:
+        await client.request(TALK)
+        for _ in range(2):  # each of the two once
+            seen = await until(client, "autoModePaused")
+            assert "it said nothing for 0.4 s and was interrupted" in seen[-1]["detail"]
+            assert [event["signal"] for event in seen if event["type"] == "turn_ended"][-1] == "watchdog"
+            await client.request({"type": "retry_turn"})
+        seen = await until(client, "autoModeEnded")
+        assert seen[-1]["reason"] == "message_limit"
+
+
+async def test_one_that_answers_and_will_not_go(folder: Path) -> None:
+    """C2: a result, and no end: not by a closed stdin, and not by TERM."""
+    async with driven(launch(folder, toml_file(folder.parent / "s.toml", turns()))) as it:
+        assert (await it.agent.ask(new_ask_id(), "hello")).text == "echo: hello"
+        pid = it.agent.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        with trio.fail_after(5):
+            await it.agent.stop()
+        assert not alive(pid)
+
+
+async def test_one_that_dies_while_it_is_written_to(folder: Path) -> None:
+    """E4: a part of a long prompt is gone with it; that is an outcome, and nothing hangs."""
+    code = (
+        f"import os, sys\nsys.stdin.buffer.raw.read(1000)\nprint('{OPENED}', flush=True)\n"
+        "os.read(0, 70_000)\nos._exit(5)"
+    )
+    async with driven(launch(folder, command=(sys.executable, "-c", code))) as it:
+        for _ in range(2):
+            outcome = await it.agent.ask(new_ask_id(), "x" * 2_000_000)
+            assert (outcome.status, outcome.signal) == ("exited", "exit")
+            assert "status 5" in outcome.detail
+
+
+async def test_a_watch_that_loses_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E3: an overflow of inotify is silent; what the CLI prints, and the rescan, are enough."""
+
+    async def deaf(*_: object, **__: object) -> AsyncIterator[set[Any]]:
+        while True:
+            await trio.sleep(3600)
+            yield set()
+
+    monkeypatch.setattr(watcher, "awatch", deaf)
+    scenario = toml_file(folder.parent / "s.toml", turns('{ text = "one" }', '{ transcript = 0.3 }, { text = "two" }'))
+    async with driven(launch(folder, scenario)) as it:
+        assert [(await it.agent.ask(new_ask_id(), "x")).signal for _ in range(3)] == ["transcript"] * 3
+        assert texts(it.records) == ["one", "two", "echo: x"]
+
+
+async def test_one_whose_children_are_killed_by_the_machine(folder: Path) -> None:
+    """As when memory runs out for all: two of three CLIs go at once, and each is back for its next turn."""
+    async with place(folder, "--think", "0.1", max_messages=8, min_turns=8) as here, here.client() as client:
+        await client.request(TALK)
+        await until(client, "turn_ended")
+        pids = [await pid_of(client, agent) for agent in ("agent_001", "agent_002")]
+        for pid in pids:
+            psutil.Process(pid).kill()
+        seen = await until(client, "autoModeEnded")
+        assert seen[-1]["reason"] == "message_limit"
+        assert seen[-1]["turns"] == 8
+        await eventually(lambda: not any(alive(pid) for pid in pids))
