@@ -162,7 +162,7 @@ async def living(folder: Path, count: int = 100, wanted: int = 2000) -> Figures:
     sent: dict[int, float] = {}
 
     with state.locked():
-        runtime = AgentRuntime(state, office, arguments={"fake": ("--scenario", str(scenario))}, grace=1)
+        runtime = AgentRuntime(state, office, arguments={"fake": ("--scenario", str(scenario))})
         publish = runtime.bus.publish
 
         def stamped(events: Any) -> None:

@@ -299,6 +299,12 @@ def owner(place: Path) -> str:
     return hashlib.sha256(f"{office} owner".encode()).hexdigest()[:16]
 
 
+def strays(place: Path, supervisor: int) -> list[str]:
+    """Orphans that this supervisor does not even wait for."""
+    finishing = "SELECT pid FROM processes WHERE agent_id IN (SELECT agent_id FROM prompts WHERE ended_at IS NULL)"
+    return orphans(place, [supervisor, *(pid for (pid,) in rows(place, finishing))])
+
+
 def orphans(place: Path, living: Iterable[int] = ()) -> list[str]:
     """Processes of this office that do not descend from one of these."""
     lost = []

@@ -49,7 +49,7 @@ async def place(
     conversing = Settings(**{"response_delay": 0.0, **settings})
     office = Office(settings=conversing, life=life or quiet, wander_seconds=0, backends=backends or {})
     with trio.fail_after(60), state.locked():
-        runtime = AgentRuntime(state, office, limits=limits, arguments={"fake": ("--seed", "7", *arguments)}, grace=2)
+        runtime = AgentRuntime(state, office, limits=limits, arguments={"fake": ("--seed", "7", *arguments)})
         server = Server(runtime, state.tokens(), send_seconds=send_seconds)
         listeners = await server.listen(0)
         async with trio.open_nursery() as nursery:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import trio
-from promises import Life, Viewer, examine, furnish, orphans
+from promises import Life, Viewer, examine, furnish, orphans, strays
 from pysqlite3 import dbapi2 as sqlite3
 from support import become_subreaper, children, end_children
 from websockets.exceptions import WebSocketException
@@ -99,7 +99,7 @@ class Soak:
             note = await life.ready()
         if note is None:
             raise SystemExit(f"The supervisor did not start: {life.errors.read_text()}")
-        self.broken += [f"an orphan: {one}" for one in orphans(self.state, [note.pid])]
+        self.broken += [f"an orphan: {one}" for one in strays(self.state, note.pid)]
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.witness.watch, note)
             nursery.start_soon(self._moderate, note)

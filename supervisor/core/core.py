@@ -474,10 +474,9 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
             self._withdraw_permissions(agent)
             self._free_up(agent, "the supervisor was gone")
         for room in self._autos():
-            self._wake_room(room, given.answered, away)
+            self._wake_room(room, away)
         for ask in self._manual_asks():
-            if ask.id not in given.answered:
-                self._do(effects.AskAgain(ask_id=ask.id, agent_id=ask.agent_id))
+            self._do(effects.AskAgain(ask_id=ask.id, agent_id=ask.agent_id))
         for room in self.state.rooms.values():
             if room.id not in self.asleep and room.concluding not in room.failed:
                 self._conclude_again(room)

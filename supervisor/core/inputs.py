@@ -318,10 +318,9 @@ class Suspend(Fact, frozen=True, kw_only=True):
 
 
 class Wake(Fact, frozen=True, kw_only=True):
-    """A start: what was running goes on (`fresh`: is ended); `answered` are the asks whose end is told separately."""
+    """A start: what was running goes on (`fresh`: is ended)."""
 
     fresh: bool = False
-    answered: tuple[str, ...] = ()
 
 
 class StartRoom(Fact, frozen=True, kw_only=True):

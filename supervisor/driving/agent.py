@@ -19,7 +19,7 @@ import random
 import time
 import uuid
 from collections import deque
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -253,6 +253,13 @@ class DrivenAgent:
     def bookmark(self) -> Bookmark:
         """Where the transcript has been read to, also after the end: give it to the next agent of this session."""
         return self._tail.bookmark()
+
+    def written(self) -> int:
+        """How much stands in the transcript, whoever wrote it: who works writes."""
+        path = self._locate()
+        with suppress(OSError):
+            return path.stat().st_size if path is not None else 0
+        return 0
 
     def _locate(self) -> Path | None:
         return self.backend.locate(self.launch, self._environment)

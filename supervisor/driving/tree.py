@@ -18,7 +18,7 @@ import psutil
 from .environment import MARK
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 ROUNDS, ROUND_SECONDS = 200, 0.01
 TICK = 1 / os.sysconf("SC_CLK_TCK")
@@ -49,9 +49,14 @@ def members(group: int, mark: str, known: Mapping[int, float] | None = None) -> 
     ]
 
 
-def owned(owner: str) -> list[int]:
-    """Every living process that carries a mark of this owner."""
-    return [pid for pid in psutil.pids() if _mark(pid).startswith(f"{owner}:") and not _ended(pid)]
+def owned(owner: str, but: Collection[str] = ()) -> list[int]:
+    """Every living process that carries a mark of this owner, or of one agent of his (`owner:agent`)."""
+    spared = tuple(f"{owner}:{agent_id}:" for agent_id in but)
+    return [
+        pid
+        for pid in psutil.pids()
+        if (mark := _mark(pid)).startswith(f"{owner}:") and not mark.startswith(spared) and not _ended(pid)
+    ]
 
 
 def _mark(pid: int) -> str:
@@ -108,11 +113,11 @@ def kill(group: int, mark: str, known: Mapping[int, float] | None = None) -> int
     return len(left)
 
 
-def kill_owned(owner: str) -> int:
-    """End everything of an owner; returns how many were there. Blocks: call it in a thread."""
+def kill_owned(owner: str, but: Collection[str] = ()) -> int:
+    """End everything of an owner but some agents; returns how many were there. Blocks: call it in a thread."""
     count = 0
     for _ in range(ROUNDS):
-        left = owned(owner)
+        left = owned(owner, but)
         if not left:
             break
         count = max(count, len(left))

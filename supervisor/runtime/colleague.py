@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from supervisor.driving.turn import Status as Outcomes
     from supervisor.driving.watcher import Watcher
 
+    from .leftovers import Leftover
+
 CUT_SHORT_SECONDS = 1.0
 """How long a turn may go on after the keyword was said in it."""
 
@@ -72,9 +74,13 @@ class Colleague:
         self.id, self.name = launch.agent_id, name
         self._session = launch.session_id
         self._listener = listener
+        self._silence = (limits or Limits()).silence
         self.driven = DrivenAgent(backend, launch, watcher, self._record, limits=limits, bookmark=bookmark)
         self._asks: deque[Ask] = deque()
         self._current: Ask | None = None
+        self._before = ""  # what it was asked in an earlier life, and had not answered as far as we know
+        self._left: Leftover | None = None  # the CLI that may still be about it
+        self._waits = trio.CancelScope()  # for that one
         self._news = trio.Event()
         self._stopping = False
         self._gone = trio.Event()
@@ -87,12 +93,18 @@ class Colleague:
 
     # -- what the core wants of it --------------------------------------------------------------------------------
 
+    def take_up(self, ask_id: str, left: Leftover | None) -> None:
+        """Before `run`: what it was about in an earlier life, and its CLI, if that is still at work."""
+        self._before, self._left = ask_id, left
+
     def ask(self, ask: Ask) -> None:
         self._asks.append(ask)
         self._wake()
 
     def interrupt(self, ask_id: str) -> None:
         """Break off this ask, whether it has begun or not."""
+        if ask_id == self._before:
+            self._waits.cancel()
         self._asks = deque(ask for ask in self._asks if ask.id != ask_id)
         if self._current is not None and self._current.id == ask_id and self._nursery is not None:
             self._current.quiet = True  # what it still says is for nobody
@@ -104,26 +116,18 @@ class Colleague:
 
     async def stop(self) -> None:
         self._stopping = True
+        self._waits.cancel()
         self._wake()
         if self._nursery is not None:
             await self.driven.stop()
             await self._gone.wait()
+        await self._end_leftover()
 
     def _wake(self) -> None:
         news, self._news = self._news, trio.Event()
         news.set()
 
     # -- its life -------------------------------------------------------------------------------------------------
-
-    def catch_up(self, ask: Ask) -> inputs.TurnOver | None:
-        """After a restart: what became of an ask that was open, where the transcript says it."""
-        self._current = ask
-        outcome = self.driven.catch_up(ask.id, seen=ask.seen)
-        if outcome is not None and outcome.status == "interrupted" and not ask.blocks.ended:
-            outcome = None  # nobody wanted that: some CLIs break off by themselves when their stdin is closed
-        over = self._over(ask, outcome) if outcome is not None else None
-        self._current = None
-        return over
 
     async def run(self) -> None:
         """Bring the CLI up and put the asks to it, one at a time, until it is stopped."""
@@ -140,7 +144,9 @@ class Colleague:
         async with trio.open_nursery() as self._nursery:
             try:
                 self._nursery.start_soon(self._listen, mailbox)
-                await self._nursery.start(self._drive)
+                await self._settle()
+                if not self._stopping:
+                    await self._nursery.start(self._drive)
                 while not self._stopping:
                     if self._asks:
                         await self._put(self._asks.popleft())
@@ -153,6 +159,45 @@ class Colleague:
             except AgentError as error:
                 self._listener.tell(inputs.AgentGone(agent_id=self.id, reason=str(error)))
             self._nursery.cancel_scope.cancel()
+
+    async def _settle(self) -> None:
+        """What was asked before our time: a CLI that is still at it may finish, and an answer that arrived meanwhile
+        counts; without one, the ask is put again when its turn comes."""
+        try:
+            if self._left is not None and self._wanted() is not None:
+                self._note("info", "its CLI outlived the last supervisor and may finish its turn")
+                with self._waits:
+                    await self._left.finish(self.driven.written, self._silence)
+        finally:
+            await self._end_leftover()
+        ask = self._wanted()
+        if ask is None or self._stopping:
+            return
+        over = self._caught_up(ask)
+        if over is not None:
+            self._asks.remove(ask)
+            self._listener.read_to(self.id, self._session, self.driven.bookmark())
+            self._listener.tell(over)
+
+    def _wanted(self) -> Ask | None:
+        """The ask from before, if an answer to it is still waited for."""
+        return next((ask for ask in self._asks if ask.id == self._before), None)
+
+    async def _end_leftover(self) -> None:
+        if self._left is not None:
+            left, self._left = self._left, None
+            await left.end()
+            self._listener.ended(self.id)
+
+    def _caught_up(self, ask: Ask) -> inputs.TurnOver | None:
+        """What became of an ask, where the transcript says it."""
+        self._current = ask
+        outcome = self.driven.catch_up(ask.id, seen=ask.seen)
+        if outcome is not None and outcome.status == "interrupted" and not ask.blocks.ended:
+            outcome = None  # nobody wanted that: some CLIs break off by themselves when their stdin is closed
+        over = self._over(ask, outcome) if outcome is not None else None
+        self._current = None
+        return over
 
     async def _listen(self, mailbox: Mailbox) -> None:
         """What others do and say, over the bus (C8); only words that are meant for it matter."""

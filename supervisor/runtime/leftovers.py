@@ -10,9 +10,12 @@ import trio
 from supervisor.driving import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
 
     from supervisor.store.store import Process
+
+LOOK_SECONDS = 0.1
+"""How often we look whether a stranger's child has ended: nobody tells us."""
 
 
 def alive(process: Process) -> bool:
@@ -22,13 +25,23 @@ def alive(process: Process) -> bool:
         return False
 
 
-async def end(processes: Iterable[Process], owner: str, grace: float) -> int:
-    """Wait for them, bounded: their stdin is closed, and the answer under way is paid for; then end whatever carries
-    the owner's mark, also what the CLIs themselves had started. Returns how many CLIs there were."""
-    left = [process for process in processes if alive(process)]
-    count = len(left)
-    with trio.move_on_after(grace):
-        while any(alive(process) for process in left):  # noqa: ASYNC110  nobody tells us when a stranger's child ends
-            await trio.sleep(0.05)
-    await trio.to_thread.run_sync(tree.kill_owned, owner)
-    return count
+class Leftover:
+    """The CLI that an agent had in an earlier life, and whatever that has started."""
+
+    def __init__(self, process: Process, owner: str) -> None:
+        self._process = process
+        self._mark = f"{owner}:{process.agent_id}"
+
+    async def finish(self, written: Callable[[], int], patience: float) -> None:
+        """Until it has ended: its stdin is closed, and the answer under way is paid for. Who writes nothing to its
+        transcript for so many seconds is not waited for; time in which we were suspended ourselves does not count."""
+        before, left = written(), patience
+        while left > 0 and alive(self._process):
+            await trio.sleep(LOOK_SECONDS)
+            now = written()
+            before, left = now, left - LOOK_SECONDS if now == before else patience
+
+    async def end(self) -> None:
+        """Nothing of it is left after this."""
+        with trio.CancelScope(shield=True):
+            await trio.to_thread.run_sync(tree.kill_owned, self._mark)

@@ -41,6 +41,7 @@ from supervisor.store.store import Batch, Process, Prompt, Store
 from . import leftovers
 from .answers import error, message
 from .colleague import Ask, Colleague
+from .leftovers import Leftover
 from .memory import MemoryGuard
 from .questions import LONGEST_LINE, Questions
 
@@ -54,8 +55,6 @@ if TYPE_CHECKING:
     from supervisor.store.folder import StateFolder
 
 LOG = logging.getLogger("supervisor")
-GRACE_SECONDS = 10.0
-"""How long a CLI that outlived us may take to finish its turn."""
 COMMIT_RETRY_SECONDS = 0.5
 LAST_WORDS_SECONDS = 10.0
 """How long a stop waits for a database that cannot be written."""
@@ -116,7 +115,7 @@ class AgentRuntime:
 
     def __init__(
         self, folder: StateFolder, office: Office, *, limits: Limits | None = None,
-        arguments: dict[str, tuple[str, ...]] | None = None, grace: float = GRACE_SECONDS,
+        arguments: dict[str, tuple[str, ...]] | None = None,
     ) -> None:  # fmt: skip
         """`arguments` are added to the command lines of backends, by their kind."""
         self.office = office
@@ -125,7 +124,6 @@ class AgentRuntime:
         self._folder = folder
         self._limits = limits
         self._arguments = arguments or {}
-        self._grace = grace
         self._clock = Clock()
         self._inbox: list[inputs.AnyInput | Request | Look] = []
         self._news = trio.Event()
@@ -219,7 +217,7 @@ class AgentRuntime:
         )  # fmt: skip
 
     async def _wake(self, fresh: bool) -> None:
-        """Tell the core the fate of what was open: an answer that arrived meanwhile counts."""
+        """Everybody is here again; whose CLI still answers what it was asked before is given the time (`Colleague`)."""
         room, here = len(plan_of(self.core.rules.plan).homes), len(self.core.state.agents)
         if not fresh and here > room:
             raise ConfigError(f"The floor plan has room for {room} agents and {here} are here: use a larger one.")
@@ -229,27 +227,22 @@ class AgentRuntime:
                     f"{agent.name} uses the backend {agent.backend!r}, which is not configured: name it in the file "
                     "given with --config, or begin anew with --fresh."
                 )
-        left = await leftovers.end(self._store.processes(), self._owner, 0.0 if fresh else self._grace)
-        if left:
-            self.show(e.Status(message=f"{left} agents had outlived the last supervisor and were ended"))
-        self._batch.ended += [process.agent_id for process in self._store.processes()]
-        open_prompts = self._store.open_prompts()
+        open_prompts, tails = self._store.open_prompts(), self._store.tails()
         self._seen = {ask_id for ask_id, prompt in open_prompts.items() if prompt.status == "seen"}
-        tails = self._store.tails()
-        overs = []
-        if not fresh:
-            for agent in self.core.state.agents.values():
-                colleague = self._make(agent, tails.get(agent.session_id))
-                ask = self.core.state.asks.get(agent.ask_id or "")
-                if ask is not None and ask.id in open_prompts:
-                    self._prompts[ask.id] = open_prompts[ask.id].prompt
-                    over = colleague.catch_up(self._new_ask(ask.id, self._prompts[ask.id]))
-                    if over is not None:
-                        overs.append(over)
-                        self.read_to(agent.id, agent.session_id, colleague.driven.bookmark())
-        told, self._inbox = self._inbox, []  # what catching up brought comes after the wake itself
-        self.tell(inputs.Wake(fresh=fresh, answered=tuple(over.ask_id for over in overs)))
-        self._inbox += [*told, *overs]
+        processes = {process.agent_id: process for process in self._store.processes()}
+        answering = {
+            agent.id: Leftover(process, self._owner)
+            for agent in (() if fresh else self.core.state.agents.values())
+            if agent.ask_id in open_prompts and (process := processes.get(agent.id)) and leftovers.alive(process)
+        }
+        await trio.to_thread.run_sync(tree.kill_owned, self._owner, answering)
+        self._batch.ended += [agent_id for agent_id in processes if agent_id not in answering]
+        for agent in () if fresh else self.core.state.agents.values():
+            colleague = self._make(agent, tails.get(agent.session_id))
+            if agent.ask_id is not None and agent.ask_id in open_prompts:
+                self._prompts[agent.ask_id] = open_prompts[agent.ask_id].prompt
+                colleague.take_up(agent.ask_id, answering.get(agent.id))
+        self.tell(inputs.Wake(fresh=fresh))
 
     # -- what comes in --------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 import trio
-from promises import Life, Viewer, examine, furnish, orphans, rows
+from promises import Life, Viewer, examine, furnish, orphans, rows, strays
 from support import ROOT, eventually, server, toml_file
 from support import turns as scripted
 from websockets.exceptions import WebSocketException
@@ -98,7 +98,7 @@ async def test_no_turn_is_lost_or_repeated_however_often_it_is_killed(
         async with trio.open_nursery() as nursery:
             with trio.move_on_after(fate.started):
                 if (note := await life.ready()) is not None:
-                    assert orphans(state, [note.pid]) == []
+                    assert strays(state, note.pid) == []
                     nursery.start_soon(viewer.watch, note)
                     nursery.start_soon(command, note)
             with trio.move_on_after(fate.ready):

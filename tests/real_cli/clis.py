@@ -36,6 +36,8 @@ class Cli:
     model: str = ""
     node: bool = False
     quiet_seconds: float = 1.0
+    finishes: bool = False
+    """Whether it goes on with its turn when nobody is there any more."""
 
     @property
     def place(self) -> Path:
@@ -106,7 +108,7 @@ CLAUDE = Cli(
     lambda url: {
         "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY, "DISABLE_TELEMETRY": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    },
+    }, finishes=True,
 )  # fmt: skip
 CODEX = Cli(
     "codex", "@openai/codex", "0.169.0", "@openai/codex-*/vendor/*/bin/codex",

@@ -43,14 +43,21 @@ def cli(request: pytest.FixtureRequest) -> Cli:
     return ready(request.param)
 
 
+def base() -> Path:
+    """Where nobody else can write, also above, as some CLIs insist; and, if it can be, not below the user's own HOME,
+    where others look for files of the user's in every folder above."""
+    places = [Path("/run/user") / str(os.getuid()), *([Path("/run")] if os.getuid() == 0 else [])]
+    return next((place for place in places if place.is_dir() and os.access(place, os.W_OK)), CACHE)
+
+
 @pytest.fixture
 def scratch(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that nobody else can write to, also above: some CLIs insist on that."""
+    """A folder for all that it writes, with a HOME in it, and nothing in the environment that leads elsewhere."""
     CACHE.mkdir(parents=True, exist_ok=True)
-    path = Path(tempfile.mkdtemp(prefix="scratch-", dir=CACHE))
+    path = Path(tempfile.mkdtemp(prefix="office-supervisor-", dir=base()))
     home = path / "home"
     home.mkdir()
-    for name in [name for name in os.environ if name.startswith(VENDORS)]:
+    for name in [name for name in os.environ if name.startswith(VENDORS) or name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):

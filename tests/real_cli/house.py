@@ -116,7 +116,7 @@ async def house(
     )  # fmt: skip
     state = StateFolder(scratch / "state")
     with trio.fail_after(400), state.locked():
-        runtime = AgentRuntime(state, office, limits=limits, grace=5)
+        runtime = AgentRuntime(state, office, limits=limits)
         async with trio.open_nursery() as nursery:
             await nursery.start(runtime.run)
             yield House(runtime)

@@ -113,7 +113,7 @@ class Pausing(Parts):
             e.AutoModePaused(roomId=room.id, reason=auto.paused or "rate_limit", detail="the wait was cancelled")
         )
 
-    def _wake_room(self, room: Room, answered: tuple[str, ...], away: float) -> None:
+    def _wake_room(self, room: Room, away: float) -> None:
         """After a start: what was suspended goes on; what was cut off is asked again, under the same id.
 
         The timer counts running time: as long as nobody was there, it stood still.
@@ -127,7 +127,7 @@ class Pausing(Parts):
             ends_at = min(auto.ends_at + away, latest)
             self._emit(e.AutoModeResumed(roomId=room.id, endsAt=ends_at, attempt=auto.attempt))
             for ask_id in auto.wave:
-                if ask_id not in answered and self.state.asks[ask_id].answer is None:
+                if self.state.asks[ask_id].answer is None:
                     self._do(effects.AskAgain(ask_id=ask_id, agent_id=self.state.asks[ask_id].agent_id))
             if not auto.wave and auto.next_at is None:
                 self._ask_next(room)
