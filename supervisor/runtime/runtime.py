@@ -357,7 +357,7 @@ class AgentRuntime:
                 batch.snapshot = msgspec.json.encode(self.core.state)
             if batch and not await self._commit(batch):
                 LOG.error("stopped without saving the last step: %s", self.trouble)
-                await self._close()
+                await self._close(save=False)
                 return
             self.bus.publish(batch.events)
             for done in waiting:
@@ -449,14 +449,14 @@ class AgentRuntime:
                     self.show(e.Status(message="the database can be written again"))
                 return True
 
-    async def _close(self) -> None:
-        """Everybody goes home; where each transcript was read to is kept."""
+    async def _close(self, *, save: bool = True) -> None:
+        """Everybody goes home; where each transcript was read to is kept, unless what was read there is not."""
         async with trio.open_nursery() as nursery:
             for colleague in self._colleagues.values():
                 nursery.start_soon(colleague.stop)
         last = self._batch
         last.at = self._clock.now()
-        if last:
+        if last and save:
             await self._commit(last)
 
     # -- carrying out ---------------------------------------------------------------------------------------------

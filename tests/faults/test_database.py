@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import trio
+from promises import rows
 from pysqlite3 import dbapi2 as sqlite3
 from serving import place, until
-from support import ROOT
+from support import ROOT, eventually
 
 from supervisor.errors import StoreError
 from supervisor.events import Status
@@ -188,6 +189,33 @@ async def test_a_stop_on_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPat
     assert any("trying again" in frame.text for frame in following.ready()) or stuck
     async with place(folder) as again, again.client(since=0) as client:
         assert (await until(client, "autoModeEnded"))[-1]["reason"] == "keyword"
+
+
+async def test_an_answer_that_comes_while_a_stop_gives_up_is_not_lost(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database is free just when nobody waits for it any more: what was not saved has not happened, all of it."""
+    monkeypatch.setattr(runtime, "LAST_WORDS_SECONDS", 0.5)
+    monkeypatch.setattr(store, "LOCKED_SECONDS", 0.1)
+    async with place(folder, "--think", "0.5") as here, here.client() as client:
+        await client.request({**TALK, "topic": "Is maths discovered or invented?"})
+        await until(client, "agent_state_update", state="thinking")
+        other = sqlite3.connect(folder / "state" / "office.db", isolation_level=None, timeout=10)
+        other.execute("BEGIN IMMEDIATE")
+        here.runtime.ended("nobody")  # a step that waits
+        await until(client, "status", level="error")
+        await eventually(lambda: bool(here.runtime._batch.tails))  # a turn is over, in the next one
+        close = here.runtime._close
+
+        async def free_again(**options: Any) -> None:
+            other.close()
+            await close(**options)
+
+        monkeypatch.setattr(here.runtime, "_close", free_again)
+    async with place(folder) as again, again.client(since=0) as client:
+        assert (await until(client, "autoModeEnded"))[-1]["reason"] == "keyword"
+    odd = "SELECT ask_id, status FROM prompts WHERE status != 'answered'"
+    assert rows(folder / "state", odd) == []
 
 
 def test_a_backup_while_somebody_writes(path: Path) -> None:
