@@ -250,6 +250,10 @@ class DrivenAgent:
     def transcript_path(self) -> Path | None:
         return self._tail.path
 
+    def transcript_line(self, offset: int, most: int) -> bytes | None:
+        """What its CLI itself wrote down there, as long as its transcript is being followed."""
+        return self._tail.line_at(offset, most)
+
     def bookmark(self) -> Bookmark:
         """Where the transcript has been read to, also after the end: give it to the next agent of this session."""
         return self._tail.bookmark()

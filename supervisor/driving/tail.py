@@ -6,6 +6,7 @@ hint, by the watcher or by the process's own output; a rescan every second is wh
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -76,6 +77,12 @@ class Tail:
             return Bookmark(before=ANEW)  # since we last looked: the next reader begins at its beginning
         start = max(0, offset - PRINT)
         return Bookmark(offset, os.pread(self._fd, offset - start, start))
+
+    def line_at(self, offset: int, most: int) -> bytes | None:
+        """What stands there in the very file that is followed, whatever its name leads to by now."""
+        if self._fd is None:
+            return None
+        return os.pread(self._fd, most, offset).partition(b"\n")[0]
 
     def nudge(self) -> None:
         """Something may have been written."""
@@ -156,7 +163,11 @@ class Tail:
     def _open(self) -> None:
         assert self._path is not None
         flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-        self._fd = os.open(self._path, flags)
+        fd = os.open(self._path, flags)
+        if not stat.S_ISREG(os.fstat(fd).st_mode):  # since we looked
+            os.close(fd)
+            raise OSError(errno.EINVAL, "it is no plain file")
+        self._fd = fd
 
     def _resume(self) -> None:
         mark, self._bookmark = self._bookmark, None

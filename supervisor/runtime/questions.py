@@ -12,8 +12,6 @@ from supervisor.driving.tree import Sweeper
 from .answers import error, message
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from supervisor.core.core import Core
     from supervisor.store.store import Store
 
@@ -105,14 +103,10 @@ class Questions:
             why = "There is no transcript line for this message, or its author has left."
             return error(command.request_id, "invalid_state", why)
         try:
-            line = await trio.to_thread.run_sync(read_line, path, offset)
+            data = colleague.driven.transcript_line(offset, LONGEST_LINE) if colleague else None
         except OSError as failed:
             return error(command.request_id, "invalid_state", f"The transcript cannot be read: {failed.strerror}.")
+        line = (data or b"").decode(errors="replace")
         fields = {"message_id": command.message_id, "path": path.name, "offset": offset, "line": line}
         return message("transcript_line", command.request_id, **fields)
 
-
-def read_line(path: Path, offset: int) -> str:
-    with path.open("rb") as file:
-        file.seek(offset)
-        return file.readline(LONGEST_LINE).decode(errors="replace").rstrip("\n")

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import trio
 from serving import crashing, place, until
 from support import toml_file, turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from supervisor.client import Client
 
 TALK = {"type": "startAutoMode", "topic": "Tea?"}
 JUNK = b'{"type":"summary","summary":"compacted by somebody else"}\n'
@@ -56,3 +59,33 @@ async def test_a_transcript_that_was_written_anew_while_we_were_down(
     said = Counter((e["agentId"], e["text"]) for e in events if e["type"] == "agentMessage" and "number" in e["text"])
     assert set(said.values()) == {1}
     assert len(said) == 6
+
+
+@pytest.mark.parametrize("lead", ["secret", "pipe", "nowhere"])
+async def test_whoever_asks_for_a_line_gets_it_from_the_file_that_was_read(folder: Path, lead: str) -> None:
+    """An agent owns its transcript and may make anything of it; nobody gets to see, or waits for, what that leads to."""
+    (folder / "secret").write_text("secret\n" * 100_000)
+    async with place(folder) as here, here.client() as client:
+        await client.request({**TALK, "topic": "Is maths discovered or invented?"})
+        said = await spoken(client)
+        async with here.client(here.tokens.viewer) as viewer:
+            asked = {"type": "get_transcript_line", "message_id": said["id"]}
+            before = await viewer.request(asked)
+            assert said["content"] in before["line"]
+            await client.request({"type": "stopAutoMode"})
+            (path,) = (folder / "state" / "agents" / said["author"]).rglob("*.jsonl")
+            path.unlink()
+            if lead == "secret":
+                path.symlink_to(folder / "secret")
+            elif lead == "pipe":
+                os.mkfifo(path)
+            with trio.fail_after(5):
+                assert (await viewer.request(asked))["line"] == before["line"]
+
+
+async def spoken(client: Client) -> dict[str, Any]:
+    """The first message of an agent's."""
+    async for event in client.events:
+        if event["type"] == "message_added" and event["message"]["type"] == "agent":
+            return dict(event["message"])
+    raise AssertionError("nobody spoke")
