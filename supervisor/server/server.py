@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 OPEN_SECONDS = 5.0
 CLOSE_SECONDS = 3.0
-MOST_CONNECTIONS = 500
+MOST_VIEWERS = 500
 
 
 class Server:
@@ -56,8 +56,8 @@ class Server:
 
     @property
     def viewers(self) -> int:
-        """How many sockets are open."""
-        return len(self._viewers)
+        """How many have come in with a token; those who have not are counted by `Strangers`."""
+        return sum(viewer.let_in for viewer in self._viewers)
 
     @property
     def url(self) -> str:
@@ -131,7 +131,7 @@ class Server:
         if socket:
             if headers.get("Upgrade", "").lower() != "websocket":
                 return self._plain(426, "This is a WebSocket.", request.method)
-            if self.viewers >= MOST_CONNECTIONS:
+            if self.viewers >= MOST_VIEWERS:
                 return self._plain(503, "Too many viewers.", request.method)
             return None
         if path == "/healthz":

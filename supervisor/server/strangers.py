@@ -50,10 +50,18 @@ class Strangers:
         self._connections.pop(connection, None)
 
     async def failed(self, connection: Connection) -> None:
-        """It had a wrong token: it is a stranger to the end, and the answer takes its time."""
+        """It had a wrong token: it is a stranger to the end, and the answer takes its time, if it waits for it."""
         connection.protocol.max_message_size = MOST_BYTES
-        async with self._failing:
-            await trio.sleep(FAILED_SECONDS)
+        async with trio.open_nursery() as nursery:
+
+            async def hung_up() -> None:
+                await connection.wait_closed()
+                nursery.cancel_scope.cancel()
+
+            nursery.start_soon(hung_up)
+            async with self._failing:
+                await trio.sleep(FAILED_SECONDS)
+            nursery.cancel_scope.cancel()
 
 
 class Connection(ServerConnection):

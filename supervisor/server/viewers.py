@@ -78,6 +78,8 @@ class Viewer:
         self._send_seconds = send_seconds
         self._welcome_here = trio.CancelScope()
         self._signed_out = False
+        self.let_in = False
+        """Whether it has shown a token."""
         self._answers: deque[str] = deque()
         self._sent = trio.Event()
         self._client = secrets.token_hex(8)
@@ -133,6 +135,7 @@ class Viewer:
             await self._close(WRONG_TOKEN, "wrong token")
             return None
         self._strangers.gone(self._connection)
+        self.let_in = True
         self._scope = scope
         return hello
 

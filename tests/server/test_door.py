@@ -85,6 +85,25 @@ async def test_wrong_tokens_take_their_time_one_after_another(folder: Path, monk
         assert ends[-1] >= 6 * 0.2
 
 
+async def test_whoever_guesses_and_hangs_up_keeps_nobody_out(folder: Path) -> None:
+    """Nothing is left of it, and it takes nobody's place."""
+    async with place(folder) as here:
+        request = UPGRADE.format(here.server.port, "").encode()
+        guess = frame(json.dumps({"type": "hello", "token": "x" * 43}).encode())
+
+        async def hit_and_run() -> None:
+            for _ in range(30):
+                async with await trio.open_tcp_stream("127.0.0.1", here.server.port) as stream:
+                    await stream.send_all(request + guess)
+                    await stream.receive_some()
+
+        async with trio.open_nursery() as nursery:
+            for _ in range(20):
+                nursery.start_soon(hit_and_run)
+        await eventually(lambda: len(here.server._viewers) <= 1)  # the one whose turn it is to be answered
+        assert await welcomed(here) < 5
+
+
 async def test_a_wrong_token_is_no_way_to_fill_the_memory(folder: Path) -> None:
     """What follows it may be no longer than what a stranger may say."""
     async with place(folder) as here:
