@@ -17,6 +17,7 @@ LEVELS = [
     {"client", "runtime"},
     {"server"},
     {"driving", "store", "bus"},
+    {"threads"},
     {"core"},
     {"config"},
     {"events"},

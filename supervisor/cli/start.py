@@ -26,6 +26,7 @@ from supervisor.runtime.runtime import missing_program
 from supervisor.server.gate import LOOPBACK, is_address, is_origin
 from supervisor.server.server import Server
 from supervisor.store.folder import LENGTH, ServerNote
+from supervisor.threads import in_thread
 
 from . import options
 from .log import logged
@@ -180,7 +181,7 @@ class Serving:
                         click.echo(f"(to watch only: {page_for(server.url, tokens.viewer)} — Ctrl-C stops)")
                         await self._populate(auto, topic)
                         if opens or (opens is None and has_browser()):
-                            await trio.to_thread.run_sync(self._open, address)
+                            await in_thread(self._open, address)
                         await signals.asked.wait()
                         with contextlib.suppress(OSError):  # the terminal was closed: nobody reads it any more
                             click.echo("Stopping; everything is saved. Ctrl-C again stops at once.")

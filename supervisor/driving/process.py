@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from supervisor.errors import CannotStart
+from supervisor.threads import in_thread, none_left
 
 from . import tree
 from .lines import LineBuffer
@@ -139,16 +140,19 @@ class AgentProcess:
             raise CannotStart(f"{what}: install it or correct it in the configuration.") from None
         except PermissionError:
             raise CannotStart(f"{program} may not be executed: check its permissions.") from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RuntimeError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             refused = CannotStart(f"{program} could not be started: {reason}.")
-            refused.passing = isinstance(error, OSError) and error.errno in PASSING
+            refused.passing = (
+                error.errno in PASSING if isinstance(error, OSError)
+                else isinstance(error, RuntimeError) and none_left(error)
+            )  # fmt: skip
             raise refused from None
 
     async def _bury(self) -> None:
         """Whatever is left of the tree goes, and the pipes are closed."""
         assert self._process is not None
-        self.leftover = await trio.to_thread.run_sync(tree.kill, self._process.pid, self._mark, self._known)
+        self.leftover = await in_thread(tree.kill, self._process.pid, self._mark, self._known)
         self.status = await self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe is not None:
@@ -188,7 +192,7 @@ class AgentProcess:
         assert self._process is not None
         if self.exited.is_set():
             return
-        self._known = await trio.to_thread.run_sync(tree.descendants, self._process.pid)
+        self._known = await in_thread(tree.descendants, self._process.pid)
         if self._process.stdin is not None:
             await trio.aclose_forcefully(self._process.stdin)
         with trio.move_on_after(close_grace):

@@ -8,6 +8,7 @@ import psutil
 import trio
 
 from supervisor.driving import tree
+from supervisor.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,4 +45,4 @@ class Leftover:
     async def end(self) -> None:
         """Nothing of it is left after this."""
         with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(tree.kill_owned, self._mark)
+            await in_thread(tree.kill_owned, self._mark)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import trio
 
 from supervisor.driving.tree import Sweeper
+from supervisor.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,7 @@ class MemoryGuard:
                 await trio.sleep(SWEEP_SECONDS)
                 agents = {key: colleague.driven for key, colleague in colleagues.items() if self._limits.get(key)}
                 roots = {key: pid for key, agent in agents.items() if (pid := agent.pid) is not None}
-                figures = await trio.to_thread.run_sync(sweeper.sweep, roots) if roots else {}
+                figures = await in_thread(sweeper.sweep, roots) if roots else {}
                 for key, used in figures.items():
                     limit = self._limits[key]
                     if used.memory > limit << 20 and agents[key].pid == roots[key]:

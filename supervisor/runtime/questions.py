@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-import trio
-
 from supervisor.core import inputs, view
 from supervisor.driving.tree import Sweeper
+from supervisor.threads import in_thread
 
 from .answers import error, message
 
 if TYPE_CHECKING:
+    import trio
+
     from supervisor.core.core import Core
     from supervisor.store.store import Store
 
@@ -60,7 +61,7 @@ class Questions:
             return error(command.request_id, "unknown_agent", f"There is no agent {command.agent_id!r}.")
         colleague = self._office.colleague(agent.id)
         pid = colleague.driven.pid if colleague else None
-        figures = await trio.to_thread.run_sync(self._sweeper.sweep, {agent.id: pid} if pid else {})
+        figures = await in_thread(self._sweeper.sweep, {agent.id: pid} if pid else {})
         used = figures.get(agent.id)
         if agent.id not in self._office.core.state.agents:
             return error(command.request_id, "unknown_agent", f"{command.agent_id!r} has just left.")
@@ -80,7 +81,7 @@ class Questions:
             return error(command.request_id, "unknown_room", "Say which room: there is not just one.")
         limit = max(1, min(command.limit, 1000))
         read = self._office.store.history
-        messages = await trio.to_thread.run_sync(read, room_id, command.before, limit, limiter=self._office.writer)
+        messages = await in_thread(read, room_id, command.before, limit, limiter=self._office.writer)
         if not messages and room_id not in rooms:
             return error(command.request_id, "unknown_room", f"There is no room {room_id!r}.")
         return message("history", command.request_id, room_id=room_id, messages=messages)
@@ -89,13 +90,13 @@ class Questions:
         """Everything that was ever said here."""
         limit = max(1, min(command.limit, MOST_FOUND))
         find = self._office.store.search
-        found = await trio.to_thread.run_sync(find, command.query, command.room_id, limit, limiter=self._office.writer)
+        found = await in_thread(find, command.query, command.room_id, limit, limiter=self._office.writer)
         return message("found", command.request_id, query=command.query, messages=found)
 
     async def _transcript_line(self, command: inputs.GetTranscriptLine) -> str:
         """What an agent's CLI itself wrote down, for whoever does not believe us."""
         find = self._office.store.message
-        found = await trio.to_thread.run_sync(find, command.message_id, limiter=self._office.writer)
+        found = await in_thread(find, command.message_id, limiter=self._office.writer)
         colleague = self._office.colleague(found["author"]) if found else None
         path = colleague.driven.transcript_path if colleague else None
         offset = ((found or {}).get("transcript") or {}).get("offset")
@@ -109,4 +110,3 @@ class Questions:
         line = (data or b"").decode(errors="replace")
         fields = {"message_id": command.message_id, "path": path.name, "offset": offset, "line": line}
         return message("transcript_line", command.request_id, **fields)
-

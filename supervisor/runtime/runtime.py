@@ -37,6 +37,7 @@ from supervisor.driving.tail import Bookmark
 from supervisor.driving.watcher import Watcher
 from supervisor.errors import ConfigError, Refused
 from supervisor.store.store import Batch, Process, Prompt, Store
+from supervisor.threads import in_thread
 
 from . import leftovers
 from .answers import error, message
@@ -150,7 +151,7 @@ class AgentRuntime:
 
         `fresh` closes what was running instead; `alone` leaves it as it is, for a conversation of its own.
         """
-        self._store = await trio.to_thread.run_sync(Store, self._folder.database)
+        self._store = await in_thread(Store, self._folder.database)
         try:
             self.core = Core(self._rules(alone=alone), self._store.load())
             self._clock.not_before(self.core.state.at)
@@ -178,7 +179,7 @@ class AgentRuntime:
         while True:
             before = self._clock.now() - self.office.keep_days * 86_400
             try:
-                gone = await trio.to_thread.run_sync(self._store.forget, before, limiter=self._writer)
+                gone = await in_thread(self._store.forget, before, limiter=self._writer)
                 LOG.info("%d old messages were let go", gone)
             except sqlite3.Error as failed:
                 LOG.error("old messages could not be let go: %s", failed)
@@ -235,7 +236,7 @@ class AgentRuntime:
             for agent in (() if fresh else self.core.state.agents.values())
             if agent.ask_id in open_prompts and (process := processes.get(agent.id)) and leftovers.alive(process)
         }
-        await trio.to_thread.run_sync(tree.kill_owned, self._owner, answering)
+        await in_thread(tree.kill_owned, self._owner, answering)
         self._batch.ended += [agent_id for agent_id in processes if agent_id not in answering]
         for agent in () if fresh else self.core.state.agents.values():
             colleague = self._make(agent, tails.get(agent.session_id))
@@ -328,7 +329,7 @@ class AgentRuntime:
 
     async def missed(self, after: int, until: int) -> list[str]:
         """Stored events, as they went over the wire."""
-        return await trio.to_thread.run_sync(self._store.events, after, until, limiter=self._writer)
+        return await in_thread(self._store.events, after, until, limiter=self._writer)
 
     # -- the loop -------------------------------------------------------------------------------------------------
 
@@ -436,7 +437,7 @@ class AgentRuntime:
         has not happened, and the next start finds everything as after a crash."""
         while True:
             try:
-                await trio.to_thread.run_sync(self._store.commit, batch, limiter=self._writer)
+                await in_thread(self._store.commit, batch, limiter=self._writer)
             except sqlite3.Error as failed:
                 self.trouble = f"the database cannot be written ({failed}); trying again"
                 self.show(e.Status(level="error", message=self.trouble))

@@ -7,6 +7,7 @@ import os
 import resource
 import signal
 import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,6 +16,7 @@ import pytest
 import trio
 from serving import place, until
 from support import QUICK, alive, driven, eventually, launch, new_ask_id, texts, toml_file, turns
+from trio._core._thread_cache import THREAD_CACHE
 
 from supervisor.config import BackendEntry
 from supervisor.driving import watcher
@@ -81,6 +83,34 @@ async def test_no_process_is_left_for_a_cli(folder: Path, monkeypatch: pytest.Mo
     async with driven(launch(folder, toml_file(folder.parent / "s.toml", turns()))) as it:
         assert len([note for note in it.notes if "Resource temporarily unavailable" in note]) == 2
         assert (await it.agent.ask(new_ask_id(), "hello")).text == "echo: hello"
+
+
+async def test_no_thread_is_left_for_anybody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """EAGAIN, as it really is: no process means no thread either, and everything is saved and ended all the same."""
+    start, none = threading.Thread.start, False
+
+    def refuse(thread: threading.Thread) -> None:
+        if none:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    async with place(folder, "--think", "0.2") as here, here.client() as client:
+        await client.request(TALK)
+        await until(client, "turn_ended")
+        none = True
+        with trio.fail_after(20):  # those that are idle are used up, or go home after ten seconds
+            while THREAD_CACHE._idle_workers:
+                THREAD_CACHE._idle_workers.clear()
+                await trio.sleep(0.05)
+        os.kill(await pid_of(client, "agent_001"), signal.SIGKILL)
+        os.kill(await pid_of(client, "agent_002"), signal.SIGKILL)
+        seen = await until(client, "status", level="warning")
+        assert "start new thread" in seen[-1]["message"]
+        assert (await client.request({"type": "create_room", "name": "kept"}))["type"] == "ack"
+        none = False
+        seen += await until(client, "autoModeEnded")
+        assert seen[-1]["reason"] == "keyword"
 
 
 async def test_one_that_uses_too_much_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

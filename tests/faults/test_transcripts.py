@@ -63,7 +63,7 @@ async def test_a_transcript_that_was_written_anew_while_we_were_down(
 
 @pytest.mark.parametrize("lead", ["secret", "pipe", "nowhere"])
 async def test_whoever_asks_for_a_line_gets_it_from_the_file_that_was_read(folder: Path, lead: str) -> None:
-    """An agent owns its transcript and may make anything of it; nobody gets to see, or waits for, what that leads to."""
+    """An agent may make anything of its transcript; nobody gets to see, or waits for, what that leads to."""
     (folder / "secret").write_text("secret\n" * 100_000)
     async with place(folder) as here, here.client() as client:
         await client.request({**TALK, "topic": "Is maths discovered or invented?"})
