@@ -56,7 +56,7 @@ from supervisor.records import (
 from . import environment
 from .backends.base import UNREADABLE, is_name, kept_transcript
 from .kept import Kept, OwnName, write_files
-from .process import AgentProcess, CappedLog, new_mark
+from .process import PASSING, AgentProcess, CappedLog, new_mark
 from .tail import Bookmark, Tail
 from .transcript import Transcript
 from .turn import Outcome, Status, Turn
@@ -194,6 +194,7 @@ class DrivenAgent:
         try:
             watched = self.backend.watched(self.launch, self._environment)
             with self._own_folder(), self._watcher.watching(watched, self._tail.nudge):
+                await self._furnish()
                 async with trio.open_nursery() as self._nursery:
                     try:
                         await self._nursery.start(self._tail.run)
@@ -215,17 +216,27 @@ class DrivenAgent:
 
     @contextmanager
     def _own_folder(self) -> Iterator[None]:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._log = CappedLog(self._folder / "stderr.log", self.limits.log_bytes)
         try:
-            write_files(self._folder, self.backend.files(self.launch))
-            if not self.backend.keeps:
-                self._kept = Kept(kept_transcript(self.launch))
             yield
         finally:
-            self._log.close()
-            if self._kept is not None:
-                self._kept.close()
+            for file in (self._log, self._kept):
+                if file is not None:
+                    file.close()
+
+    async def _furnish(self) -> None:
+        """What it needs in its own folder; where the machine has no file left, it is tried again."""
+        for attempt in range(1, self.limits.starts + 1):
+            try:
+                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._log = self._log or CappedLog(self._folder / "stderr.log", self.limits.log_bytes)
+                write_files(self._folder, self.backend.files(self.launch))
+                if not self.backend.keeps:
+                    self._kept = self._kept or Kept(kept_transcript(self.launch))
+                return
+            except OSError as error:
+                if error.errno not in PASSING or attempt == self.limits.starts:
+                    raise
+                await self._pause(attempt, error.strerror or "")
 
     async def stop(self) -> None:
         """Finish it: interrupt, stdin closed, TERM, KILL; returns when nothing of it is left."""
@@ -275,15 +286,22 @@ class DrivenAgent:
             why = await self._try_to_start()
             if not why:
                 return
-            if attempt < self.limits.starts and not self._stop.is_set():
-                self._sink(Note(text=f"{self.launch.agent_id} did not start ({why}); trying again"))
-                pause = min(self.limits.backoff * 2 ** (attempt - 1), self.limits.backoff_most)
-                with trio.move_on_after(pause * random.uniform(0.5, 1.0)):  # noqa: S311  jitter, not a secret
-                    await self._stop.wait()
-            if self._stop.is_set():
-                raise AgentStopped(f"{self.launch.agent_id} was stopped.")
+            if attempt < self.limits.starts:
+                await self._pause(attempt, why)
+        if self._stop.is_set():
+            raise AgentStopped(f"{self.launch.agent_id} was stopped.")
         tries = f"{self.limits.starts} times" if self.limits.starts > 1 else "once"
         raise CannotStart(f"{self.launch.agent_id} was started {tries} and did not come up: {why}")
+
+    async def _pause(self, attempt: int, why: str) -> None:
+        """Before it is tried again; raises AgentStopped when it is not wanted any more."""
+        if not self._stop.is_set():
+            self._sink(Note(text=f"{self.launch.agent_id} did not start ({why}); trying again"))
+            pause = min(self.limits.backoff * 2 ** (attempt - 1), self.limits.backoff_most)
+            with trio.move_on_after(pause * random.uniform(0.5, 1.0)):  # noqa: S311  jitter, not a secret
+                await self._stop.wait()
+        if self._stop.is_set():
+            raise AgentStopped(f"{self.launch.agent_id} was stopped.")
 
     async def _try_to_start(self) -> str:
         """One try; returns why it failed, or nothing. A missing program is not tried again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import resource
@@ -33,13 +34,18 @@ OPENED = '{"type":"control_response","response":{"subtype":"success","request_id
 def few_files() -> Iterator[Any]:
     """Call it, and this process may open no further file; afterwards it may again."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    fillers: list[int] = []
 
     def lower(to: int = 0) -> None:
-        used = max(int(fd) for fd in os.listdir("/proc/self/fd"))
-        resource.setrlimit(resource.RLIMIT_NOFILE, (to or used, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (to or max(int(fd) for fd in os.listdir("/proc/self/fd")), hard))
+        with contextlib.suppress(OSError):
+            while not to:
+                fillers.append(os.dup(2))  # also the gaps in between
+        while to and fillers:
+            os.close(fillers.pop())
 
     yield lower
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    lower(soft)
 
 
 async def pid_of(client: Any, agent_id: str) -> int:
@@ -65,6 +71,19 @@ async def test_no_file_is_left_for_a_cli(folder: Path, few_files: Any) -> None:
         few_files(soft)
         seen += await until(client, "autoModeEnded")
         assert seen[-1]["reason"] == "keyword"
+        assert not [event for event in seen if event["type"] == "agent_removed"]
+
+
+async def test_no_file_is_left_for_one_that_comes(folder: Path, few_files: Any) -> None:
+    """EMFILE: it waits at the door until there are files again."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    async with place(folder) as here, here.client() as client:
+        few_files()
+        await client.request({"type": "agent_spawn_request", "agent_config": {"name": "Cy", "role": "guest"}})
+        seen = await until(client, "status", level="warning")
+        assert "Too many open files" in seen[-1]["message"]
+        few_files(soft)
+        assert await pid_of(client, "agent_001")
         assert not [event for event in seen if event["type"] == "agent_removed"]
 
 
