@@ -223,6 +223,8 @@ class UsageReported(Event, frozen=True, kw_only=True, tag="agent_usage"):
     context_tokens: int
     context_max: int
     cost_usd: float
+    message_id: str = ""
+    """The message of the CLI's that was counted."""
 
 
 class DecisionStarted(Event, frozen=True, kw_only=True, tag="decision_started"):

@@ -186,6 +186,11 @@ def _examine_database(connection: Any, viewer: Viewer | None) -> Record:
     if len({*numbers}) < len(numbers):
         twice = next(one for place, one in enumerate(numbers) if one in numbers[:place])
         broken.append(f"{twice} was shown twice")
+    for kind, marks in (("agent_usage", ("message_id",)), ("agent_tool", ("tool_id", "status"))):
+        told = [json.loads(body) for (body,) in rows(f"SELECT body FROM events WHERE type = '{kind}'")]
+        names = [(one["agent_id"], *(one[mark] for mark in marks)) for one in told if one[marks[0]]]
+        if len({*names}) < len(names):
+            broken.append(f"{len(names) - len({*names})} of {len(names)} {kind} were told twice")
     spoken = rows("SELECT COUNT(*) FROM events WHERE type = 'agent_speech'")[0][0]
     if spoken != len(words):
         broken.append(f"{spoken} speeches and {len(words)} messages")

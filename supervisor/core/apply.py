@@ -34,7 +34,9 @@ def apply(state: State, event: e.AnyEvent) -> None:
                 state.asks[agent.ask_id].written = True
         case e.ToolUsed():
             what = f"{event.tool} {event.summary}".strip()
-            state.agents[event.agent_id].tool = what if event.status == "started" else ""
+            agent = state.agents[event.agent_id]
+            agent.tool = what if event.status == "started" else ""
+            agent.told[mark_of_tool(event.tool_id, event.status, event.summary)] = event.seq
         case e.PermissionAsked():
             agent = state.agents[event.agent_id]
             agent.permissions = [*agent.permissions, event.permission]
@@ -167,6 +169,11 @@ def _left(state: State, event: e.AgentLeft) -> None:
         room.skip_count.pop(agent.id, None)
 
 
+def mark_of_tool(tool_id: str, status: str, summary: str) -> str:
+    """By which it is known again: that a tool was begun, with what, and that it was done."""
+    return f"{tool_id} {status} {summary}" if tool_id else ""
+
+
 def _used(state: State, event: e.UsageReported) -> None:
     agent = state.agents[event.agent_id]
     room = state.rooms.get(agent.room_id or "")
@@ -178,6 +185,7 @@ def _used(state: State, event: e.UsageReported) -> None:
         spend(agent, event.at, used)
     agent.input_tokens, agent.output_tokens = event.input_tokens, event.output_tokens
     agent.context_tokens, agent.cost_usd = event.context_tokens, event.cost_usd
+    agent.told[event.message_id] = event.seq
 
 
 def _task(state: State, event: e.TaskUpdated) -> None:
@@ -209,6 +217,7 @@ def _turn(
                 mentioned=event.mentioned, manual=event.manual, purpose=event.purpose,
             )  # fmt: skip
             agent.ask_id, agent.failed, agent.tool, agent.alone = event.ask_id, "", "", False
+            agent.told = {}
             room.failed = [other for other in room.failed if other != agent.id]
             if event.purpose == "outcome":
                 room.concluding = agent.id

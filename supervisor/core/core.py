@@ -20,7 +20,7 @@ from supervisor.config import TemplateEntry, person_problem
 from supervisor.errors import Refused
 
 from . import agents, effects, inputs
-from .apply import apply, clone
+from .apply import apply, clone, mark_of_tool
 from .life import deciding
 from .life.deciding import Deciding
 from .office.default import TEXT as DEFAULT_PLAN
@@ -195,12 +195,7 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
             case inputs.CancelRateLimitWait():
                 self._cancel_wait(self._running(given.room_id))
             case inputs.ToolSeen() if given.agent_id in self.state.agents:
-                room = self.state.rooms.get(self.state.agents[given.agent_id].room_id or "")
-                shown = speech.strip(given.summary, (room.settings if room else self.rules.settings).keyword)
-                self._emit(e.ToolUsed(
-                    agent_id=given.agent_id, tool=given.tool, status=given.status, summary=shown,
-                    tool_id=given.tool_id,
-                ))  # fmt: skip
+                self._show_tool(self.state.agents[given.agent_id], given)
             case inputs.PermissionWanted() if given.agent_id in self.state.agents:
                 self._wants_permission(self.state.agents[given.agent_id], given)
             case inputs.PermissionWithdrawn() if given.agent_id in self.state.agents:
@@ -384,13 +379,25 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
             raise Refused("invalid_state", f"There is no open task {task_id}.")
         self._emit(e.TaskUpdated(task=msgspec.structs.replace(task, status="completed", completed_at=self.now)))
 
+    def _show_tool(self, agent: Agent, seen: inputs.ToolSeen) -> None:
+        room = self.state.rooms.get(agent.room_id or "")
+        shown = speech.strip(seen.summary, (room.settings if room else self.rules.settings).keyword)
+        if seen.tool_id and mark_of_tool(seen.tool_id, seen.status, shown) in agent.told:
+            return
+        self._emit(e.ToolUsed(
+            agent_id=agent.id, tool=seen.tool, status=seen.status, summary=shown, tool_id=seen.tool_id
+        ))  # fmt: skip
+
     def _count(self, agent: Agent, seen: inputs.UsageSeen | inputs.CostSeen) -> None:
         usage = seen if isinstance(seen, inputs.UsageSeen) else None
+        if usage and usage.message_id and usage.message_id in agent.told:
+            return
         self._emit(e.UsageReported(
             agent_id=agent.id, input_tokens=agent.input_tokens + (usage.input_tokens if usage else 0),
             output_tokens=agent.output_tokens + (usage.output_tokens if usage else 0),
             context_tokens=usage.context_tokens if usage else agent.context_tokens, context_max=agent.context_max,
             cost_usd=agent.cost_usd + (0.0 if isinstance(seen, inputs.UsageSeen) else seen.cost_usd),
+            message_id=usage.message_id if usage else "",
         ))  # fmt: skip
         if agent.context_max and agent.context_tokens >= 0.8 * agent.context_max and not agent.warned:
             self._emit(e.ContextWarning(

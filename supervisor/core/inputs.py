@@ -272,6 +272,8 @@ class UsageSeen(Fact, frozen=True, kw_only=True):
     input_tokens: int
     output_tokens: int
     context_tokens: int
+    message_id: str = ""
+    """By which it is known again when the turn is read a second time, after a crash."""
 
 
 class CostSeen(Fact, frozen=True, kw_only=True):

@@ -91,6 +91,9 @@ class Agent(msgspec.Struct, kw_only=True):
     last_message: str = ""
     tool: str = ""
     """The tool that it uses now, with what."""
+    told: dict[str, int] = {}
+    """What it was seen to use since it was last asked, each with its event: after a crash all of an open turn is read
+    again."""
     permissions: list[Permission] = []
     """What its CLI waits to be allowed."""
     failed: str = ""

@@ -273,7 +273,7 @@ class Colleague:
             case r.Usage():
                 self._listener.tell(inputs.UsageSeen(
                     agent_id=self.id, input_tokens=record.input_tokens, output_tokens=record.output_tokens,
-                    context_tokens=record.context_tokens,
+                    context_tokens=record.context_tokens, message_id=record.message_id,
                 ))  # fmt: skip
             case r.TurnEnd() if record.cost_usd is not None and record.cost_usd > self._cost:
                 spent, self._cost = record.cost_usd - self._cost, record.cost_usd

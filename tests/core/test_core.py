@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 from office_under_test import KEYWORD, RULES, Office, stored
 
 from supervisor import events as e
@@ -151,6 +152,30 @@ def test_every_ending_names_its_reason(options: dict[str, Any], answers: list[st
         office.tell(inputs.UsageSeen(agent_id="agent_001", input_tokens=9, output_tokens=9, context_tokens=18))
         office.answer(text)
     assert office.ends == [reason]
+
+
+def test_what_is_read_again_after_a_crash_is_neither_counted_nor_shown_twice() -> None:
+    """E6, D7: all of the open turn is read again; a budget is what was really used."""
+    office = Office()
+    office.begin("Ann", "Ben", max_tokens=100)
+    first = inputs.UsageSeen(
+        agent_id="agent_001", input_tokens=9, output_tokens=1, context_tokens=10, message_id="m1"
+    )  # fmt: skip
+    tool = inputs.ToolSeen(agent_id="agent_001", tool="Bash", status="started", summary=f"ls {KEYWORD}", tool_id="t")
+    done, second = replace(tool, status="done"), replace(first, message_id="m2")
+    seen: list[inputs.AnyFact] = [first, tool, done, second]
+    for given in seen[:3]:
+        office.tell(given)
+    office.core.state = stored(office.core.state)
+    for given in seen:
+        office.tell(given)
+    assert [event.status for event in office.of(e.ToolUsed)] == ["started", "done"]
+    assert office.core.state.agents["agent_001"].input_tokens == 18
+    assert office.room.tokens == 20
+    office.answer("ok")
+    office.answer("ok")
+    office.tell(first)  # some name their messages anew in each turn
+    assert office.room.tokens == 30
 
 
 def test_a_context_that_is_nearly_full_warns_and_then_ends_it() -> None:

@@ -27,7 +27,7 @@ def remember(state: State, event: Lived) -> None:
             agent = state.agents[event.agent_id]
             state.decision_count += 1
             agent.decision = Decision(ask_id=event.ask_id, since=event.at, task_id=agent.task_id)
-            agent.alone = True
+            agent.alone, agent.told = True, {}
             agent.decisions = [*(at for at in agent.decisions if at > event.at - HOUR), event.at]
             agent.replies = agent.replies + 1 if event.heard_from else 0
             agent.heard_from, agent.resumes, agent.looked_up = "", False, event.seq
