@@ -336,6 +336,9 @@ def server(folder: Path, *arguments: str, **environment: str) -> Iterator[Starte
         yield Started(process, state, note["url"], note["ws_url"], note["token"], note["view_token"])
     finally:
         process.terminate()
-        _, errors = process.communicate(timeout=30)
+        try:
+            _, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()  # one that does not stop fails its own test, and none after it
     assert "Traceback" not in errors
     assert process.returncode in (0, -9)
