@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from supervisor.driving.agent import Limits
+    from supervisor.driving.limits import Limits
     from supervisor.store.folder import Tokens
 
 

@@ -16,10 +16,11 @@ import msgspec
 import psutil
 import trio
 
-from supervisor.driving.agent import DrivenAgent, Limits
+from supervisor.driving.agent import DrivenAgent
 from supervisor.driving.agent import new_ask_id as new_ask_id
 from supervisor.driving.backends import backend
 from supervisor.driving.backends.base import Launch
+from supervisor.driving.limits import Limits
 from supervisor.driving.watcher import Watcher
 from supervisor.records import PromptTaken
 

@@ -12,8 +12,8 @@ import pytest
 from support import ROOT, driven, new_ask_id, server, toml_file
 
 from supervisor import errors, events, records
-from supervisor.driving.agent import Limits
 from supervisor.driving.backends import base
+from supervisor.driving.limits import Limits
 from supervisor.driving.turn import Outcome
 from supervisor.server import protocol
 

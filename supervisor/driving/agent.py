@@ -54,9 +54,12 @@ from supervisor.records import (
 )
 
 from . import environment
-from .backends.base import UNREADABLE, is_name, kept_transcript
+from .backends.base import is_name, kept_transcript
+from .job import Bell, Job
 from .kept import Kept, OwnName, write_files
+from .limits import Limits
 from .process import PASSING, AgentProcess, CappedLog, new_mark
+from .program import Program
 from .tail import Bookmark, Tail
 from .transcript import Transcript
 from .turn import Outcome, Status, Turn
@@ -64,7 +67,7 @@ from .turn import Outcome, Status, Turn
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .backends.base import Backend, Dialogue, Launch
+    from .backends.base import Backend, Launch
     from .lines import Line
     from .watcher import Watcher
 
@@ -85,54 +88,6 @@ LONGEST_NAP = 2.0
 
 DYING_SECONDS = 1.0
 """How long a process that closed its stdin may take to end."""
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Seconds, bytes and counts that bound everything; the defaults suit real CLIs."""
-
-    start: float = 30.0
-    starts: int = 6
-    backoff: float = 0.25
-    backoff_most: float = 15.0
-    write: float = 15.0
-    silence: float = 180.0
-    interrupt: float = 5.0
-    settle: float = 1.0
-    transcript_wait: float = 2.0
-    close: float = 5.0
-    term: float = 3.0
-    rescan: float = 1.0
-    prompt_bytes: int = 4 << 20
-    line_bytes: int = 256 << 20
-    log_bytes: int = 1 << 20
-
-
-class Bell:
-    """Wakes everybody who waits, and nobody twice: look first, then wait, and no ring is missed."""
-
-    def __init__(self) -> None:
-        self._event = trio.Event()
-
-    def ring(self) -> None:
-        rung, self._event = self._event, trio.Event()
-        rung.set()
-
-    async def wait(self) -> None:
-        await self._event.wait()
-
-
-class Job:
-    """An ask on its way: it belongs to the agent, so that whoever asked may go away without leaving half a prompt."""
-
-    def __init__(self, turn: Turn, prompt: str, on_written: Callable[[], None] = lambda: None) -> None:
-        self.turn, self.prompt, self.on_written = turn, prompt, on_written
-        self.done = trio.Event()
-        self.outcome: Outcome | None = None
-        self.error: AgentError | None = None
-        self.interrupt = False
-        self.abandoned = False
-        self.hopeless: Failure | None = None
-        """Why it is of no use that the CLI goes on trying."""
 
 
 class DrivenAgent:
@@ -169,20 +124,13 @@ class DrivenAgent:
         self._had_transcript = bookmark is not None and bookmark != Bookmark()
         self._nursery: trio.Nursery | None = None
         self._log: CappedLog | None = None
-        self._process: AgentProcess | None = None
-        self._dialogue: Dialogue | None = None
-        self._mourned: AgentProcess | None = None  # the last that is gone, with its transcript read to the end
+        self._program: Program | None = None
         self._job: Job | None = None
-        self._ready = False
-        self._refused: Failure | SessionLost | None = None  # why it will not come up
         self._kept: Kept | None = None
-        self._permissions: set[str] = set()  # what somebody is asked for
-        self._ended_for = ""  # why its process was ended by us, in the middle of whatever it did
         self._missed = False  # it was said that there is no transcript
         self._news = Bell()
         self._stop = trio.Event()
         self._stopped = trio.Event()
-        self._given: deque[str] = deque(maxlen=64)  # asks this process has had
         self._seen: deque[str] = deque(maxlen=64)  # asks that stand in the transcript
         self._told: deque[str] = deque(maxlen=64)  # lines that were taken from stdout because they were not written
 
@@ -247,15 +195,15 @@ class DrivenAgent:
 
     async def end(self, why: str) -> None:
         """End its process, and not the agent: a running turn learns why, and the next ask starts the CLI again."""
-        process = self._process
-        if process is not None and not process.exited.is_set():
-            self._ended_for = why
+        program = self._program
+        if program is not None and program.running:
+            program.ended_for = why
             self._sink(Note(text=why))
-            await process.stop(close_grace=0, term_grace=0)
+            await program.process.stop(close_grace=0, term_grace=0)
 
     @property
     def pid(self) -> int | None:
-        return self._process.pid if self._process and not self._process.exited.is_set() else None
+        return self._program.process.pid if self._program is not None and self._program.running else None
 
     @property
     def transcript_path(self) -> Path | None:
@@ -313,76 +261,74 @@ class DrivenAgent:
         if launch.resume:
             await self._wait_until(self.backend.resumable_at(launch, self._environment))
         cwd = Path(launch.cwd) if launch.cwd else self._folder
-        self._dialogue, self._ready, self._refused = self.backend.dialogue(launch), False, None
-        self._given.clear()
-        self._permissions.clear()
-        self._ended_for = ""
-        process = AgentProcess(
-            self.backend.command(launch), cwd=cwd, environment=self._environment, mark=self._mark, log=self._log,
-            on_line=self._from_stdout, line_limit=self.limits.line_bytes,
+        program = Program(
+            AgentProcess(
+                self.backend.command(launch), cwd=cwd, environment=self._environment, mark=self._mark, log=self._log,
+                on_line=lambda line: self._from_stdout(program, line), line_limit=self.limits.line_bytes,
+            ),
+            self.backend.dialogue(launch),
         )  # fmt: skip
         try:
-            await self._nursery.start(process.run)
+            await self._nursery.start(program.process.run)
         except CannotStart as error:
             if not error.passing:
                 raise
             return str(error)
-        self._process = process
-        self._nursery.start_soon(self._mourn, process)
-        opened = await self._write(process, self._dialogue.open(), self.limits.start)
+        self._program = program
+        self._nursery.start_soon(self._mourn, program)
+        opened = await program.write(program.dialogue.open(), self.limits.start)
         if opened:
             with trio.move_on_after(self.limits.start):
-                await self._wait_for(
-                    lambda: self._ready or self._refused is not None or process.exited.is_set() or self._stop.is_set()
-                )
+                await self._wait_for(lambda: program.settled or self._stop.is_set())
         else:
             with trio.move_on_after(DYING_SECONDS):  # nobody reads: it is on its way out, or wrong in the head
-                await process.exited.wait()
-        if self._ready:
+                await program.process.exited.wait()
+        if program.ready:
             return ""
-        refused = self._refused
-        if not process.exited.is_set():
-            await process.stop(close_grace=0, term_grace=self.limits.term)
-            if isinstance(refused, SessionLost):
-                raise CannotResume(f"{self.launch.agent_id} cannot take up its session again: {refused.reason}")
-            if isinstance(refused, Failure):
-                raise CannotStart(f"{self.launch.agent_id} did not come up: {refused.message}")
+        if program.running:
+            await program.process.stop(close_grace=0, term_grace=self.limits.term)
+            if isinstance(program.refused, SessionLost):
+                why = program.refused.reason
+                raise CannotResume(f"{self.launch.agent_id} cannot take up its session again: {why}")
+            if isinstance(program.refused, Failure):
+                raise CannotStart(f"{self.launch.agent_id} did not come up: {program.refused.message}")
             return f"it said nothing for {self.limits.start:g} s" if opened else "it closed its stdin"
         last = self._log.last_line
-        return f"exit status {process.status}" + (f", {last}" if last else f", see {self._log.path}")
+        return f"exit status {program.process.status}" + (f", {last}" if last else f", see {self._log.path}")
 
     async def _wait_until(self, at: float) -> None:
         """Unix time, as the CLI goes by it; never for more than a minute and a bit."""
         with trio.move_on_after(min(max(0.0, at - time.time()), LONGEST_REST)):
             await self._stop.wait()
 
-    def _nobody_is_asked(self) -> None:
+    def _nobody_is_asked(self, program: Program) -> None:
         """The turn is broken off, or the process gone: what it waited for nobody need answer any more."""
-        gone, self._permissions = self._permissions, set()
+        gone, program.permissions = program.permissions, set()
         for permission_id in sorted(gone):
             self._sink(PermissionGone(permission_id=permission_id))
 
-    async def _mourn(self, process: AgentProcess) -> None:
+    async def _mourn(self, program: Program) -> None:
         """When the process is gone, read what is left in the transcript, and then tell whoever waits for it."""
+        process = program.process
         await process.exited.wait()
         while self._tail.read():
             await trio.lowlevel.checkpoint()
-        self._nobody_is_asked()
+        self._nobody_is_asked(program)
         if process.leftover:
             self._sink(Note(text=f"{process.leftover} processes of {self.launch.agent_id} could not be ended"))
-        self._mourned = process
+        program.mourned = True
         self._news.ring()
 
     async def _end(self) -> None:
-        process = self._process
-        if process is None or process.exited.is_set():
+        program = self._program
+        if program is None or not program.running:
             return
         if self._job is not None:
             self._job.interrupt = True
             self._news.ring()
             with trio.move_on_after(self.limits.interrupt):
-                await self._wait_for(lambda: self._job is None or process.exited.is_set())
-        await process.stop(close_grace=self.limits.close, term_grace=self.limits.term)
+                await self._wait_for(lambda: self._job is None or not program.running)
+        await program.process.stop(close_grace=self.limits.close, term_grace=self.limits.term)
         with trio.move_on_after(self.limits.interrupt):
             await self._wait_for(lambda: self._job is None)
 
@@ -437,7 +383,7 @@ class DrivenAgent:
             raise AgentBusy(f"{self.launch.agent_id} is answering already; wait or interrupt it.")
         if self._nursery is None or self._stop.is_set() or self._stopped.is_set():
             raise AgentStopped(f"{self.launch.agent_id} is not running.")
-        if self.pid is not None and ask_id in self._given:
+        if self._program is not None and self._program.running and ask_id in self._program.given:
             raise AskRepeated(f"{self.launch.agent_id} was given the ask {ask_id} before: use a new id.")
         turn = Turn(
             ask_id, trio.current_time(), seen=seen or ask_id in self._seen,
@@ -465,9 +411,10 @@ class DrivenAgent:
 
     async def permit(self, permission_id: str, allow: bool) -> None:
         """Answer what the CLI waits for; nothing happens if it does not wait any more."""
-        self._permissions.discard(permission_id)
-        if self._dialogue is not None and self._process is not None and not self._process.exited.is_set():
-            await self._write(self._process, self._dialogue.permit(permission_id, allow), self.limits.write)
+        program = self._program
+        if program is not None and program.running:
+            program.permissions.discard(permission_id)
+            await program.write(program.dialogue.permit(permission_id, allow), self.limits.write)
 
     async def _carry_out(self, job: Job) -> None:
         try:
@@ -485,51 +432,50 @@ class DrivenAgent:
 
     async def _put(self, job: Job) -> Outcome:
         turn = job.turn
-        if not job.abandoned and (self._process is None or self._process.exited.is_set()):
+        if not job.abandoned and (self._program is None or not self._program.running):
             await self._start()
         if job.abandoned:
             return turn.give_up("interrupted", "stop", trio.current_time(), "nobody waits for it any more")
-        process, dialogue = self._process, self._dialogue
-        assert process is not None
-        assert dialogue is not None
-        self._given.append(turn.ask_id)
-        line = dialogue.ask(turn.ask_id, job.prompt)
+        program = self._program
+        assert program is not None
+        program.given.append(turn.ask_id)
+        line = program.dialogue.ask(turn.ask_id, job.prompt)
         if self._kept is not None:
             self._kept.begin(line)
-        written = await self._write(process, line, self.limits.write)
+        written = await program.write(line, self.limits.write)
         if written:
             job.on_written()
-        if not written and self._mourned is not process:
+        if not written and not program.mourned:
             with trio.move_on_after(DYING_SECONDS):
-                await self._wait_for(lambda: self._mourned is process)
+                await self._wait_for(lambda: program.mourned)
         if not written and self._stop.is_set():
-            await process.exited.wait()
+            await program.process.exited.wait()
             return turn.give_up("interrupted", "stop", trio.current_time(), "the agent was stopped")
-        if not written and self._mourned is not process:
-            await process.stop(close_grace=0, term_grace=self.limits.term)
+        if not written and not program.mourned:
+            await program.process.stop(close_grace=0, term_grace=self.limits.term)
             detail = f"it did not read its input for {self.limits.write:g} s and was ended"
             return turn.give_up("unread", "watchdog", trio.current_time(), detail)
-        return await self._await_end(job, process, dialogue)
+        return await self._await_end(job, program)
 
-    async def _await_end(self, job: Job, process: AgentProcess, dialogue: Dialogue) -> Outcome:
+    async def _await_end(self, job: Job, program: Program) -> Outcome:
         turn, limits = job.turn, self.limits
         looks = 0
         sent_at: float | None = None  # when the interrupt was written
         silent = False
         while True:
             now = trio.current_time()
-            if self._permissions:  # it waits for a person, and not the other way round
+            if program.permissions:  # it waits for a person, and not the other way round
                 turn.touch(now)
-            if self._mourned is process:
-                turn.gone(process.status or 0, now)
+            if program.mourned:
+                turn.gone(program.process.status or 0, now)
             if outcome := turn.poll(now):
                 if job.hopeless is not None and outcome.status in ("interrupted", "exited"):
                     why = job.hopeless
                     return msgspec.structs.replace(outcome, status="failed", failure=why, detail=why.message)
                 if silent and (outcome.status in ("interrupted", "exited") or not outcome.texts):
                     return turn.give_up("silent", "watchdog", now, self._silence())
-                if self._ended_for and outcome.status == "exited":
-                    return turn.give_up("exited", "exit", now, self._ended_for)
+                if program.ended_for and outcome.status == "exited":
+                    return turn.give_up("exited", "exit", now, program.ended_for)
                 if self._stop.is_set() and outcome.status == "exited":
                     return turn.give_up("interrupted", "stop", now, "the agent was stopped")
                 return outcome
@@ -537,11 +483,11 @@ class DrivenAgent:
                 silent = job.interrupt = True
             if job.interrupt and sent_at is None and (turn.begun or silent):
                 sent_at = now
-                self._nobody_is_asked()
-                await self._write(process, dialogue.interrupt(), limits.interrupt)
+                self._nobody_is_asked(program)
+                await program.write(program.dialogue.interrupt(), limits.interrupt)
                 continue
             if sent_at is not None and not turn.expects_transcript and now - sent_at >= limits.interrupt:
-                await process.stop(close_grace=0, term_grace=limits.term)
+                await program.process.stop(close_grace=0, term_grace=limits.term)
                 detail = self._silence() if silent else "it did not heed the interrupt and was ended"
                 status: Status = "silent" if silent else "interrupted"
                 return turn.give_up(status, "watchdog", trio.current_time(), detail)
@@ -580,81 +526,59 @@ class DrivenAgent:
             self._told.extend([text.uuid] if text.uuid else [])
             self._sink(text)
 
-    async def _write(self, process: AgentProcess, data: bytes, seconds: float) -> bool:
-        """Whether all of it was taken in time; a process that takes only a part of a line is of no use any more."""
-        with trio.move_on_after(seconds):
-            try:
-                await process.write(data)
-                return True
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                return False
-        return False
-
     async def _wait_for(self, happened: Callable[[], bool]) -> None:
         while not happened():
             await self._news.wait()
 
     # -- what comes in --------------------------------------------------------------------------------------------
 
-    def _from_stdout(self, line: Line) -> None:
+    def _from_stdout(self, program: Program, line: Line) -> None:
         self._tail.nudge()
         turn, now = self._job.turn if self._job else None, trio.current_time()
         if turn is not None:
             turn.touch(now)
-        for record in self._heard(line):
+        reply = program.hear(line)
+        if reply.keep and self._kept is not None:
+            self._kept.write(line.data + b"\n")
+            self._tail.nudge()
+        if reply.write and self._nursery is not None:
+            self._nursery.start_soon(program.write, reply.write, self.limits.write)
+        for record in reply.records:
             match record:
                 case Ready():
-                    self._came_up(record)
-                case SessionLost() | Failure() if not self._ready:
-                    self._refused = record
+                    self._came_up(program, record)
+                case SessionLost() | Failure() if not program.ready:
+                    program.refused = record
                 case PermissionAsked():
-                    self._permissions.add(record.permission_id)
+                    program.permissions.add(record.permission_id)
                 case PermissionGone():
-                    self._permissions.discard(record.permission_id)
+                    program.permissions.discard(record.permission_id)
             if turn is not None:
                 turn.from_stdout(record, now)
             if isinstance(record, FORWARDED):
                 self._sink(record)
         self._news.ring()
 
-    def _came_up(self, ready: Ready) -> None:
+    def _came_up(self, program: Program, ready: Ready) -> None:
         """Its own name for the session is kept before the first prompt: without it nobody finds the session again."""
-        if problem := self.backend.too_old(ready.version):
-            self._refused = Failure(kind="unknown", message=problem)
-            return
-        if ready.session and ready.session != self.launch.own_id:
-            if not is_name(ready.session):
-                self._refused = Failure(
-                    kind="unknown", message=f"its name for a session is odd: {ready.session[:40]!r}"
-                )
-                return
-            try:
-                self._own_name.write(ready.session)
-            except OSError as error:
-                why = f"its name for the session cannot be kept: {error.strerror}"
-                self._refused = Failure(kind="unknown", message=why)
-                return
-            self.launch = msgspec.structs.replace(self.launch, own_id=ready.session)
-        self._ready = True
+        why = self.backend.too_old(ready.version) or ""
+        if not why and ready.session and ready.session != self.launch.own_id:
+            why = self._keep_name(ready.session)
+        if why:
+            program.refused = Failure(kind="unknown", message=why)
+        else:
+            program.ready = True
 
-    def _heard(self, line: Line) -> list[AnyRecord]:
-        """What a line of stdout means; the CLI may want something in return."""
-        assert self._dialogue is not None
-        if line.too_long:
-            return [Damage(length=line.length, reason="longer than the limit for a line", source="stdout")]
-        if not line.data.strip():
-            return []
+    def _keep_name(self, name: str) -> str:
+        """Returns why it cannot be kept, or nothing."""
+        if not is_name(name):
+            return f"its name for a session is odd: {name[:40]!r}"
         try:
-            reply = self._dialogue.hear(line.data)
-        except UNREADABLE:
-            shown = line.data[:80].decode("utf-8", "replace")
-            return [Damage(length=line.length, reason=f"not a line of its protocol: {shown!r}", source="stdout")]
-        if reply.keep and self._kept is not None:
-            self._kept.write(line.data + b"\n")
-            self._tail.nudge()
-        if reply.write and self._nursery is not None and self._process is not None:
-            self._nursery.start_soon(self._write, self._process, reply.write, self.limits.write)
-        return reply.records
+            self._own_name.write(name)
+        except OSError as error:
+            return f"its name for the session cannot be kept: {error.strerror}"
+        self.launch = msgspec.structs.replace(self.launch, own_id=name)
+        return ""
 
     def _begin_with_old_news(self) -> None:
         """The transcript was written anew while nobody looked: all was told before, up to the prompt that is open."""

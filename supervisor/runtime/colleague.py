@@ -11,7 +11,8 @@ from supervisor import records as r
 from supervisor.bus import BROADCASTS
 from supervisor.core import inputs
 from supervisor.core.rooms import speech
-from supervisor.driving.agent import DrivenAgent, Limits
+from supervisor.driving.agent import DrivenAgent
+from supervisor.driving.limits import Limits
 from supervisor.errors import AgentError, AgentStopped, CannotResume
 from supervisor.events import AgentSpoke, Source, Status, TextDelta
 

@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
     from supervisor.config import Office
     from supervisor.core.state import Agent
-    from supervisor.driving.agent import Limits
     from supervisor.driving.backends.base import Backend
+    from supervisor.driving.limits import Limits
     from supervisor.store.folder import StateFolder
 
 LOG = logging.getLogger("supervisor")

@@ -33,7 +33,7 @@ from supervisor.records import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from supervisor.driving.agent import Limits
+    from supervisor.driving.limits import Limits
 
 
 async def refused(folder: Path, limits: Limits = QUICK, **fields: object) -> str:

@@ -10,7 +10,7 @@ import trio
 
 from supervisor.config import BackendEntry, LifeEntry, Office
 from supervisor.core import inputs
-from supervisor.driving.agent import Limits
+from supervisor.driving.limits import Limits
 from supervisor.events import Settings
 from supervisor.runtime import AgentRuntime
 from supervisor.store.folder import StateFolder

@@ -12,8 +12,8 @@ from support import brief, driven, eventually, new_ask_id, toml_file
 
 from real_cli.conftest import ready
 from real_cli.stub import Asked, Fault, Reply, Say, Stub, Use
-from supervisor.driving.agent import Limits
 from supervisor.driving.backends.base import Launch
+from supervisor.driving.limits import Limits
 from supervisor.records import Delta, MessageEnd, PromptSeen, PromptTaken, Retry, Text, Thinking, ToolUse, TurnEnd
 
 if TYPE_CHECKING:
