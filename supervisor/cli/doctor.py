@@ -142,7 +142,8 @@ def signed_in(
     if given := next((variable for variable in sign_in.variables if environment.get(variable)), ""):
         return [Finding(True, f"backend {name}: signed in by {given}", needed)]
     home = Path(environment.get("HOME", "~")).expanduser()
-    known = any((home / file).exists() for file in sign_in.files)
+    data = environment.get("XDG_DATA_HOME") or ".local/share"
+    known = any((home / file.replace("$XDG_DATA_HOME", data)).exists() for file in sign_in.files)
     if sign_in.command:
         known = known or not ask(command, sign_in.command, environment)[1]
     if known:

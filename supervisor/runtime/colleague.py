@@ -82,6 +82,7 @@ class Colleague:
         self._before = ""  # what it was asked in an earlier life, and had not answered as far as we know
         self._left: Leftover | None = None  # the CLI that may still be about it
         self._waits = trio.CancelScope()  # for that one
+        self._predecessor: Colleague | None = None
         self._news = trio.Event()
         self._stopping = False
         self._gone = trio.Event()
@@ -97,6 +98,10 @@ class Colleague:
     def take_up(self, ask_id: str, left: Leftover | None) -> None:
         """Before `run`: what it was about in an earlier life, and its CLI, if that is still at work."""
         self._before, self._left = ask_id, left
+
+    def follow(self, predecessor: Colleague) -> None:
+        """Before `run`: a fresh session. The CLI from before is gone before another comes up; asks wait meanwhile."""
+        self._predecessor = predecessor
 
     def ask(self, ask: Ask) -> None:
         self._asks.append(ask)
@@ -122,6 +127,8 @@ class Colleague:
         if self._nursery is not None:
             await self.driven.stop()
             await self._gone.wait()
+        elif self._predecessor is not None:
+            await self._predecessor.stop()
         await self._end_leftover()
 
     def _wake(self) -> None:
@@ -132,6 +139,9 @@ class Colleague:
 
     async def run(self) -> None:
         """Bring the CLI up and put the asks to it, one at a time, until it is stopped."""
+        if self._predecessor is not None:
+            await self._predecessor.stop()
+            self._predecessor = None
         if self._stopping:
             return
         try:
@@ -159,6 +169,7 @@ class Colleague:
                 self._listener.tell(inputs.SessionLost(agent_id=self.id, reason=str(lost)))
             except AgentError as error:
                 self._listener.tell(inputs.AgentGone(agent_id=self.id, reason=str(error)))
+            await self.driven.stop()  # it may take its leave
             self._nursery.cancel_scope.cancel()
 
     async def _settle(self) -> None:

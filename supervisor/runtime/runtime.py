@@ -472,7 +472,8 @@ class AgentRuntime:
             case effects.Renew():
                 if colleague is not None and effect.agent_id in self.core.state.agents:
                     made = self._make(self.core.state.agents[effect.agent_id], None)
-                    self._nursery.start_soon(self._replace, colleague, made)
+                    made.follow(colleague)
+                    self._nursery.start_soon(made.run)
             case effects.Ask() | effects.AskAgain():
                 if colleague is not None and effect.ask_id in self._prompts:
                     quiet = isinstance(effect, effects.Ask) and effect.quiet
@@ -487,11 +488,6 @@ class AgentRuntime:
                 if colleague is not None:
                     del self._colleagues[effect.agent_id]
                     self._nursery.start_soon(colleague.stop)
-
-    async def _replace(self, old: Colleague, new: Colleague) -> None:
-        """A fresh session: the old CLI is gone before the new one comes up; asks wait for it meanwhile."""
-        await old.stop()
-        await new.run()
 
     def _new_ask(self, ask_id: str, prompt: str, *, quiet: bool = False) -> Ask:
         ask = self.core.state.asks.get(ask_id)

@@ -307,6 +307,26 @@ def test_the_doctor_knows_versions_and_who_is_signed_in(
     assert told in done.stdout
 
 
+@pytest.mark.parametrize("data", ["", "elsewhere"])
+def test_the_doctor_knows_where_who_is_signed_in_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str
+) -> None:
+    """A file that is there is enough, also where the folder of data was moved."""
+    program = toml_file(tmp_path / "opencode", "#!/bin/sh\necho 9.9.9\n")
+    program.chmod(0o755)
+    config = toml_file(tmp_path / "o.toml", f"[backends.opencode]\ncommand = ['{program}']\n")
+    moved = str(tmp_path / data) if data else ""
+    for name, value in {"HOME": str(tmp_path), "XDG_DATA_HOME": moved}.items():
+        monkeypatch.setenv(name, value)
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    signed_in = tmp_path / (data or ".local/share") / "opencode" / "auth.json"
+    assert "backend opencode: not signed in" in supervisor("doctor", "--config", str(config)).stdout
+    signed_in.parent.mkdir(parents=True)
+    signed_in.touch()
+    assert "backend opencode: signed in" in supervisor("doctor", "--config", str(config)).stdout
+
+
 def test_the_doctor_and_completion() -> None:
     done = supervisor("doctor")
     assert done.returncode == 0, done.stdout

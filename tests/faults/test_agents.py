@@ -20,7 +20,8 @@ from support import QUICK, alive, driven, eventually, launch, new_ask_id, texts,
 from trio._core._thread_cache import THREAD_CACHE
 
 from supervisor.config import BackendEntry
-from supervisor.driving import watcher
+from supervisor.core import effects
+from supervisor.driving import tree, watcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -130,6 +131,35 @@ async def test_no_thread_is_left_for_anybody(folder: Path, monkeypatch: pytest.M
         none = False
         seen += await until(client, "autoModeEnded")
         assert seen[-1]["reason"] == "keyword"
+
+
+async def test_whoever_is_stopped_may_take_its_leave(folder: Path) -> None:
+    """Its stdin is closed, and what it still has to write it writes: nobody is killed who would have gone."""
+    left = folder / "left"
+    leaves = ("sh", "-c", f'"$0" -P -m fake_cli "$@"; sleep 0.1; echo $? > {left}', sys.executable)
+    async with place(folder, backends={"fake": BackendEntry(command=leaves)}) as here, here.client() as client:
+        await client.request({"type": "agent_spawn_request", "agent_config": {"name": "Cy", "role": "guest"}})
+        driven = here.runtime._colleagues["agent_001"].driven
+        await eventually(lambda: driven._program and driven._program.ready)
+    assert left.read_text() == "0\n"
+
+
+async def test_two_fresh_sessions_while_the_old_one_is_slow_to_go(folder: Path) -> None:
+    """There is never more than one CLI of an agent's."""
+    slow = msgspec.structs.replace(QUICK, close=0.5)
+    async with place(folder, limits=slow) as here, here.client() as client:
+        await client.request({"type": "agent_spawn_request", "agent_config": {"name": "Cy", "role": "guest"}})
+        first = await pid_of(client, "agent_001")
+        driven = here.runtime._colleagues["agent_001"].driven
+        await eventually(lambda: driven._program and driven._program.ready)
+        os.kill(first, signal.SIGSTOP)
+        for _ in range(2):
+            here.runtime._carry_out(effects.Renew(agent_id="agent_001"))
+        while first in (pids := tree.owned(f"{here.runtime._owner}:agent_001")):
+            assert pids == [first]
+            await trio.sleep(0.01)
+        await eventually(lambda: here.runtime._colleagues["agent_001"].driven.pid)
+        assert len(tree.owned(f"{here.runtime._owner}:agent_001")) == 1
 
 
 async def test_one_that_uses_too_much_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

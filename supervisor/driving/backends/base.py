@@ -118,7 +118,7 @@ class SignIn(NamedTuple):
     command: tuple[str, ...] = ()
     """Arguments that make the CLI say so by its exit status."""
     files: tuple[str, ...] = ()
-    """Files below HOME that are there when it is."""
+    """Files that are there when it is, below HOME or the folder of data (`$XDG_DATA_HOME/`)."""
     how: str = ""
     """What to do about it."""
 
@@ -219,7 +219,7 @@ def version_of(text: str) -> tuple[int, ...]:
 class Once:
     """Knows again what was told before; the hashes of the newest are enough, and small."""
 
-    def __init__(self, most: int = 2_000) -> None:
+    def __init__(self, most: int = 20_000) -> None:
         self._order: deque[int] = deque()
         self._seen: set[int] = set()
         self._most = most

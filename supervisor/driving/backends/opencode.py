@@ -25,7 +25,7 @@ class OpenCode(Acp):
     install = "npm install -g opencode-ai"
     sign_in = SignIn(
         ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
-        files=(".local/share/opencode/auth.json",), how="run `opencode auth login`, or set its provider's key",
+        files=("$XDG_DATA_HOME/opencode/auth.json",), how="run `opencode auth login`, or set its provider's key",
     )  # fmt: skip
     parameters = None
 
