@@ -80,6 +80,9 @@ QUICK_LOOKS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 HOPELESS_TRIES = 2
 """After so many it is certain that a key is wrong; the CLI itself would go on for minutes."""
 
+EARLY_SECONDS = 1.0
+"""How long an interrupt waits for its turn to begin: before that some CLIs overlook it, others are slow to tell."""
+
 LONGEST_REST = 65.0
 """How long a CLI may want to be left alone before it takes up its session again."""
 
@@ -460,8 +463,9 @@ class DrivenAgent:
     async def _await_end(self, job: Job, program: Program) -> Outcome:
         turn, limits = job.turn, self.limits
         looks = 0
-        sent_at: float | None = None  # when the interrupt was written
-        silent = False
+        wanted_at: float | None = None  # when the interrupt was asked for
+        sent_at: float | None = None  # when it was written
+        again = silent = False
         while True:
             now = trio.current_time()
             if program.permissions:  # it waits for a person, and not the other way round
@@ -469,7 +473,7 @@ class DrivenAgent:
             if program.mourned:
                 turn.gone(program.process.status or 0, now)
             if outcome := turn.poll(now):
-                if job.hopeless is not None and outcome.status in ("interrupted", "exited"):
+                if job.hopeless is not None and outcome.status in ("interrupted", "exited", "failed"):
                     why = job.hopeless
                     return msgspec.structs.replace(outcome, status="failed", failure=why, detail=why.message)
                 if silent and (outcome.status in ("interrupted", "exited") or not outcome.texts):
@@ -481,8 +485,10 @@ class DrivenAgent:
                 return outcome
             if not turn.expects_transcript and now - turn.last_activity >= limits.silence:
                 silent = job.interrupt = True
-            if job.interrupt and sent_at is None and (turn.begun or silent):
-                sent_at = now
+            wanted_at = now if job.interrupt and wanted_at is None else wanted_at
+            early = wanted_at is not None and now - wanted_at >= EARLY_SECONDS
+            if job.interrupt and (sent_at is None and (turn.begun or silent or early) or again and turn.begun):
+                sent_at, again = now, not turn.begun
                 self._nobody_is_asked(program)
                 await program.write(program.dialogue.interrupt(), limits.interrupt)
                 continue
@@ -491,8 +497,12 @@ class DrivenAgent:
                 detail = self._silence() if silent else "it did not heed the interrupt and was ended"
                 status: Status = "silent" if silent else "interrupted"
                 return turn.give_up(status, "watchdog", trio.current_time(), detail)
-            wake = min(turn.next_look(now), turn.last_activity + limits.silence if sent_at is None
-                       else sent_at + limits.interrupt)  # fmt: skip
+            wake = min(
+                turn.next_look(now),
+                sent_at + limits.interrupt if sent_at is not None
+                else wanted_at + EARLY_SECONDS if wanted_at is not None
+                else turn.last_activity + limits.silence,
+            )  # fmt: skip
             if turn.expects_transcript:
                 self._tail.nudge()
                 wake = min(turn.next_look(now), now + QUICK_LOOKS[min(looks, len(QUICK_LOOKS) - 1)])

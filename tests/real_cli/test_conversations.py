@@ -213,19 +213,23 @@ async def test_who_only_talks_has_no_tools(cli: Cli, scratch: Path, stub: Stub) 
 # -- ends and failures -------------------------------------------------------------------------------------------------
 
 
-async def test_the_failsafe_timer_breaks_off_a_turn(cli: Cli, scratch: Path, stub: Stub) -> None:
-    """A7: within a second, and the same agents can go on."""
-    stub.script = in_turn(Ada=[LONG, Say(KEYWORD)], Bo=[])
+@pytest.mark.parametrize("speaking", [True, False], ids=["speaking", "silent"])
+async def test_the_failsafe_timer_breaks_off_a_turn(cli: Cli, speaking: bool, scratch: Path, stub: Stub) -> None:
+    """A7: within a second, also before the first word; the same agents can go on, and the model is asked no more."""
+    stub.script = in_turn(Ada=[LONG if speaking else Fault(0), Say(KEYWORD)], Bo=[])
     async with house(scratch, stub, [cli]) as it:
         await it.begin([cli, cli], max_duration_ms=45_000 if cli.name == "opencode" else 15_000)  # it comes up slowly
         started = it.of(e.AutoModeStarted) or [await it.until(e.AutoModeStarted)]
-        await it.until(e.AgentStateChanged, state="speaking")
+        if speaking:
+            await it.until(e.AgentStateChanged, state="speaking")
         end = await it.until(e.AutoModeEnded)
         assert end.reason == "timer"
         assert end.at - started[0].endsAt < 1
+        assert len(stub.requests) == 1
         await it.runtime.begin(inputs.StartAutoMode(maxDurationMs=60_000))
         end = await it.until(e.AutoModeEnded)
         assert end.reason == "keyword"
+        assert len(stub.requests) == 2
 
 
 LIMITED = {
