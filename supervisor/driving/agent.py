@@ -487,7 +487,7 @@ class DrivenAgent:
                 silent = job.interrupt = True
             wanted_at = now if job.interrupt and wanted_at is None else wanted_at
             early = wanted_at is not None and now - wanted_at >= EARLY_SECONDS
-            if job.interrupt and (sent_at is None and (turn.begun or silent or early) or again and turn.begun):
+            if job.interrupt and ((sent_at is None and (turn.begun or silent or early)) or (again and turn.begun)):
                 sent_at, again = now, not turn.begun
                 self._nobody_is_asked(program)
                 await program.write(program.dialogue.interrupt(), limits.interrupt)

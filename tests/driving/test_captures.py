@@ -6,6 +6,7 @@ import contextlib
 import json
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -327,6 +328,56 @@ def test_codex_waits_for_its_limit_where_it_says_when_it_ends() -> None:
     assert [r.kind for r in records if isinstance(r, Failure)] == ["rate_limit"]
 
 
+def codex_in_a_turn(**fields: Any) -> Any:
+    dialogue = BACKENDS["codex"].dialogue(msgspec.structs.replace(LAUNCH, **fields))
+    dialogue.open()
+    hear(dialogue, id=1, result={"userAgent": "x/0.169.0 (Debian)"})
+    hear(dialogue, id=2, result={"config": {}})
+    hear(dialogue, id=3, result={"thread": {"id": "t"}})
+    dialogue.ask("a1", "Hi")
+    hear(dialogue, method="turn/started", params={"threadId": "t", "turn": {"id": "u1"}})
+    return dialogue
+
+
+def test_codex_does_not_wait_for_a_limit_that_was_not_reached() -> None:
+    """D14: a passing refusal is over in a moment, whatever the account's windows say."""
+    dialogue = codex_in_a_turn()
+    limits = {"primary": {"usedPercent": 3, "resetsAt": 5000}, "secondary": {"usedPercent": 12, "resetsAt": 9000}}
+    hear(dialogue, method="account/rateLimits/updated", params={"rateLimits": limits})
+    info = {"responseTooManyFailedAttempts": {"httpStatusCode": 429}}
+    turn = {"id": "u1", "status": "failed", "error": {"message": "exceeded retry limit", "codexErrorInfo": info}}
+    records = hear(dialogue, method="turn/completed", params={"threadId": "t", "turn": turn}).records
+    assert [r.kind for r in records if isinstance(r, Failure)] == ["rate_limit"]
+    assert not [r for r in records if isinstance(r, RateLimit)]
+
+
+def test_of_two_limits_that_are_used_up_the_later_end_counts() -> None:
+    limits = {"primary": {"usedPercent": 120, "resetsAt": 5000}, "secondary": {"usedPercent": 100, "resetsAt": 9000}}
+    (limit,) = hear(codex_in_a_turn(), method="account/rateLimits/updated", params={"rateLimits": limits}).records
+    assert (limit.status, limit.resets_at) == ("used up", 9000)
+
+
+def test_whoever_is_to_allow_a_change_sees_what_will_stand_in_the_file() -> None:
+    """By path and by content, with what is too long said."""
+    dialogue = codex_in_a_turn(tools="ask")
+    changes = [{"path": "a.py", "kind": {"type": "add"}, "diff": "import os\n"}]
+    item = {"type": "fileChange", "id": "c1", "changes": changes, "status": "inProgress"}
+    hear(dialogue, method="item/started", params={"item": item})
+    (asked,) = hear(dialogue, id=7, method="item/fileChange/requestApproval", params={"itemId": "c1"}).records
+    assert asked.summary == "a.py:\nimport os\n"
+    output = ClaudeOutput("x")
+    for wanted, shown in (
+        ({"file_path": "a.py", "content": "import os"}, "a.py\ncontent: import os"),
+        ({"to": "a@b", "body": "secret", "copies": 3}, "a@b\nbody: secret\ncopies: 3"),
+        ({"file_path": "a", "edits": [{"old": "x"}]}, 'a\nedits: [{"old": "x"}]'),
+        ({"command": "x" * 5000}, "x" * 4000 + "\n… and 1,000 more characters"),
+    ):
+        request = {"subtype": "can_use_tool", "tool_name": "T", "input": wanted}
+        (wish,) = output.decode(json.dumps({"type": "control_request", "request_id": "r", "request": request}).encode())
+        assert isinstance(wish, PermissionAsked)
+        assert wish.summary == shown
+
+
 def test_codex_is_not_given_again_what_its_thread_holds() -> None:
     """E6: the turn that was cut off names the prompt."""
     dialogue = BACKENDS["codex"].dialogue(Launch(**LAUNCH_FIELDS, resume=True, own_id="t"))
@@ -480,6 +531,14 @@ def test_no_odd_value_is_more_than_an_unreadable_line(cli: str, data: st.DataObj
         ("retry after 10 ms", 0.01),
         ("try again in 1 hour 5 minutes", 3900),
         ("resets in 2 days, 3 hours and 1 minute", 183_660),
+        ("try again in 6m0s", 360),
+        ("Please try again in 1m26.4s.", 86.4),
+        ("Please retry in 13h25m10.5s.", 48_310.5),
+        ("Your quota will reset after 20h33m43s.", 74_023),
+        ("Retry-After: 30", 30),
+        ("retry after 30.", 30),
+        ("retry after 5 attempts", None),
+        ("retry after 2026-11-20", None),
         ("try again at 6:43 AM.", None),
         ("", None),
         ("retry in a while", None),

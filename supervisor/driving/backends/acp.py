@@ -30,7 +30,6 @@ from supervisor.records import (
 )
 
 from .base import (
-    LONGEST_WISH,
     Backend,
     Launch,
     Once,
@@ -43,6 +42,7 @@ from .base import (
     tool_summary,
     wait_named_in,
     what_it_wants,
+    whole_wish,
 )
 from .rpc import UNANSWERED, Error, Heard, Permission, RpcDialogue, decode
 
@@ -363,7 +363,7 @@ class AcpDialogue(RpcDialogue):
             return {"outcome": {"outcome": "selected", "optionId": chosen.get("optionId")}}
 
         permission = Permission(rpc_id, choose("allow_once", "allow_always"), choose("reject_once", "reject_always"))
-        summary = what_it_wants(call.get("rawInput")) or str(call.get("title") or "")[:LONGEST_WISH]
+        summary = what_it_wants(call.get("rawInput")) or whole_wish(_title_and_changes(call))
         tool = str(call.get("kind") or "tool")
         return self.decide(permission, tool, summary, str(call.get("toolCallId", "")))
 
@@ -391,6 +391,16 @@ def failure(error: Error) -> Failure:
     text = text.removeprefix("Internal error: ") or "it failed"
     kind = failure_kind(f"{name} {text}", status)
     return Failure(kind=kind, message=text, status=status, retry_after=wait_named_in(text))
+
+
+def _title_and_changes(call: dict[str, Any]) -> str:
+    """What it calls it, and for files what will stand in them."""
+    changes = (
+        f"{part.get('path', '')}:\n{part.get('newText') or ''}"
+        for part in rows(call.get("content"))
+        if part.get("type") == "diff"
+    )
+    return "\n".join([str(call.get("title") or ""), *changes])
 
 
 def _model_in(result: dict[str, Any]) -> str:

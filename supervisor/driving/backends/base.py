@@ -256,8 +256,9 @@ BY_WORDS: tuple[tuple[FailureKind, str], ...] = (
     ("network", r"stream (disconnected|closed)|ECONN|ENOTFOUND|fetch failed|network|connection re(fused|set)|hang up"),
     ("server", r"internal server error|server error|\b5\d\d\b"),
 )  # fmt: skip
-SPAN = r"[\d.]+\s*(?:ms|milli\w*|s|sec\w*|m|min\w*|h|hours?|d|days?)\b"
-WAIT = re.compile(rf"(?:retry|again|reset\w*)\s+(?:in|after)\s+((?:{SPAN}[\s,and]*)+)", re.I)
+SPAN = r"[\d.]+\s*(?:ms|milli\w*|s|sec\w*|m|min\w*|h|hours?|d|days?)(?![a-z])"
+SECONDS = r"(\d+)(?=[.,;)]?(?:\s|$))(?!\s+[a-z])"
+WAIT = re.compile(rf"(?:retry|again|reset\w*)[\s-]+(?:in|after):?\s+(?:((?:{SPAN}[\s,and]*)+)|{SECONDS})", re.I)
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
@@ -277,7 +278,7 @@ def wait_named_in(message: str) -> float | None:
     if found is None:
         return None
     total = 0.0
-    for number, unit in re.findall(r"([\d.]+)\s*([a-z]+)", found[1], re.I):
+    for number, unit in re.findall(r"([\d.]+)\s*([a-z]+)", found[1] or f"{found[2]} s", re.I):
         unit = unit.lower()
         size = 0.001 if unit == "ms" or unit.startswith("milli") else UNITS[unit[0]]
         total += float(re.match(r"\d*(?:\.\d+)?", number)[0] or 0) * size  # type: ignore[index]  # it always matches
@@ -289,24 +290,49 @@ def shorten(text: str) -> str:
     return line if len(line) <= SUMMARY_LENGTH else line[: SUMMARY_LENGTH - 1] + "…"
 
 
-TELLING = ("command", "cmd", "file_path", "filePath", "path", "pattern", "query", "url", "description", "prompt")
+COMMANDS = ("command", "cmd")
+TELLING = (*COMMANDS, "file_path", "filePath", "path", "pattern", "query", "url", "description", "prompt")
 
 
 def tool_summary(given: Any) -> str:
     """The one thing about a tool call that a person wants to see."""
-    return shorten(what_it_wants(given))
+    key = _most_telling(given)
+    return shorten(_words(given[key])) if key else ""
 
 
 def what_it_wants(given: Any) -> str:
-    """The same as it stands: whoever is to allow it sees all of it."""
+    """All of it, for whoever is to allow it: what tells most comes first, and what the agent says about it not at all
+    where there is a command."""
+    key = _most_telling(given)
+    if not key:
+        return ""
+    rest = {name: value for name, value in given.items() if name != key and value not in (None, "", [], {})}
+    if key in COMMANDS:
+        rest.pop("description", None)
+    return whole_wish("\n".join([_words(given[key]), *(f"{name}: {_words(value)}" for name, value in rest.items())]))
+
+
+def whole_wish(text: str) -> str:
+    """As much of it as can be shown, and how much is missing."""
+    if len(text) <= LONGEST_WISH:
+        return text
+    return f"{text[:LONGEST_WISH]}\n… and {len(text) - LONGEST_WISH:,} more characters"
+
+
+def _most_telling(given: Any) -> str:
     if not isinstance(given, dict):
         return ""
-    for key in TELLING:
-        if isinstance(given.get(key), str) and given[key]:
-            return str(given[key])[:LONGEST_WISH]
-        if isinstance(given.get(key), list):
-            return " ".join(str(part) for part in given[key])[:LONGEST_WISH]
-    return next((value for value in given.values() if isinstance(value, str)), "")[:LONGEST_WISH]
+    known = (key for key in TELLING if given.get(key) and isinstance(given[key], str | list))
+    return next(known, next((key for key, value in given.items() if isinstance(value, str) and value), ""))
+
+
+def _words(value: Any) -> str:
+    """A text or the words of a command as they stand, all else as JSON."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return " ".join(value)
+    return json.dumps(value, ensure_ascii=False)
 
 
 def line_of(value: object) -> bytes:

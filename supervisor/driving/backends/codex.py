@@ -20,7 +20,7 @@ from supervisor.records import (
     TurnEnd,
 )
 
-from .base import LONGEST_WISH, Backend, Launch, Reply, SignIn, count, line_of, rows, table, version_of
+from .base import Backend, Launch, Reply, SignIn, count, line_of, rows, table, version_of, what_it_wants, whole_wish
 from .codex_lines import CodexTranscript, failure
 from .rpc import UNANSWERED, Heard, Permission, RpcDialogue
 
@@ -87,6 +87,7 @@ class CodexDialogue(RpcDialogue):
         self._held: set[str] = set()  # prompts that stand in its session without an answer
         self._said = ""
         self._limit: RateLimit | None = None
+        self._changes: dict[str, str] = {}  # what it wants to do to files, by item
 
     def open(self) -> bytes:
         client = {"name": "office-supervisor", "title": "Office Supervisor", "version": "1"}
@@ -94,6 +95,7 @@ class CodexDialogue(RpcDialogue):
 
     def ask(self, ask_id: str, prompt: str) -> bytes:
         self._ask, self._turn, self._said = ask_id, "", ""
+        self._changes.clear()
         text = UNANSWERED if ask_id in self._held else prompt
         self._held.discard(ask_id)
         params = {"threadId": self._thread, "clientUserMessageId": ask_id, "input": [{"type": "text", "text": text}]}
@@ -191,6 +193,11 @@ class CodexDialogue(RpcDialogue):
                 self._said = str(item["text"])
                 name = str(item.get("id", ""))
                 return [Text(uuid=name, message_id=name, text=self._said)]
+            case "item/started" if item.get("type") == "fileChange":
+                changes = (
+                    f"{change.get('path', '')}:\n{change.get('diff', '')}" for change in rows(item.get("changes"))
+                )
+                self._changes[str(item.get("id", ""))] = "\n".join(changes)
             case "error":
                 return self._error(params)
             case "account/rateLimits/updated":
@@ -220,7 +227,7 @@ class CodexDialogue(RpcDialogue):
         if status == "failed":
             error = table(turn.get("error"))
             gone = failure(error.get("message"), error.get("codexErrorInfo"), error.get("additionalDetails"))
-            if gone.kind == "rate_limit" and self._limit is not None and self._limit.resets_at:
+            if _is_used_up(error.get("codexErrorInfo")) and self._limit is not None and self._limit.resets_at:
                 records.append(RateLimit(status="rejected", resets_at=self._limit.resets_at, limit=self._limit.limit))
             return [*records, gone, TurnEnd(ask_ids=(self._ask,), outcome="failed", text=gone.message)]
         return [*records, TurnEnd(ask_ids=(self._ask,), outcome="answered", text=self._said)]
@@ -231,14 +238,16 @@ class CodexDialogue(RpcDialogue):
         reason = str(params.get("reason") or "")
         match method:
             case "item/commandExecution/requestApproval":
-                command = str(params.get("command") or reason)[:LONGEST_WISH]
+                command = whole_wish(str(params.get("command") or reason))
                 return self.decide(yes_no, "command", command, item)
             case "item/fileChange/requestApproval":
-                return self.decide(yes_no, "file change", reason or "change files", item)
+                changes = self._changes.get(item) or reason or "change files"
+                return self.decide(yes_no, "file change", whole_wish(changes), item)
             case "item/permissions/requestApproval":
                 granted = {"permissions": table(params.get("permissions")), "scope": "turn"}
                 nothing = {"permissions": {}, "scope": "turn"}
-                return self.decide(Permission(rpc_id, granted, nothing), "more rights", reason, item)
+                wish = what_it_wants({"reason": reason, **granted})
+                return self.decide(Permission(rpc_id, granted, nothing), "more rights", wish, item)
         return self.refuse(rpc_id, method)
 
 
@@ -250,12 +259,17 @@ def _unanswered(turns: list[dict[str, Any]]) -> set[str]:
     return {str(item["clientId"]) for item in said if item.get("clientId")}
 
 
+def _is_used_up(info: object) -> bool:
+    """Whether it is the account's limit that was reached, which takes hours: a passing refusal is another thing."""
+    return str(info).replace("_", "").lower() == "usagelimitexceeded"
+
+
 def _limit(limits: dict[str, Any]) -> RateLimit | None:
-    """The window that is used up most."""
+    """The window that is used up most; of two that are used up, the one that takes longer."""
     windows = [w for name in ("primary", "secondary") if isinstance(w := limits.get(name), dict)]
     if not windows:
         return None
-    worst = max(windows, key=lambda window: count(window.get("usedPercent")))
+    worst = max(windows, key=lambda window: (min(100, count(window.get("usedPercent"))), count(window.get("resetsAt"))))
     used = count(worst.get("usedPercent")) / 100
     return RateLimit(
         status="used up" if used >= 1 else "allowed", resets_at=count(worst.get("resetsAt")) or None,
