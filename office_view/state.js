@@ -5,6 +5,7 @@ const KEPT = 12_000;
 const HISTORY = 12;
 const TALK = 100;
 const DENIED = 3;
+const THOUGHT = 300;
 const UNANSWERED = ["timeout", "nobody"];
 /** Words older than this, in seconds, are read in the panel and not in a bubble. */
 export const FRESH = 20;
@@ -64,6 +65,7 @@ export function applied(state, event, now = event.at) {
         Object.assign(agent, { state: event.state, state_since: event.at, position: event.position,
           current_task: event.current_task });
         if (event.state === "idle") agent.tool = "";
+        agent.tries = null;
       }
       break;
     case "agent_participation":
@@ -100,8 +102,16 @@ export function applied(state, event, now = event.at) {
       if (agent?.said?.id === event.ask_id && !agent.said.blocks.length) agent.said.text += event.text;
       break;
     case "agent_tool":
-      if (agent) agent.tool = event.status === "started" ? `${event.tool} ${event.summary}`.trim() : "";
+      if (agent) Object.assign(agent, { tool: event.status === "started" ? `${event.tool} ${event.summary}`.trim() : "", tries: null });
       break;
+    case "agent_thought":
+      if (agent) agent.thought = event.text.slice(0, THOUGHT);
+      break;
+    case "agent_retry":
+      if (agent) agent.tries = [event.attempt, event.max_retries, event.reason];
+      break;
+    case "agent_compacted":
+      break;  // how full its context is comes with what it uses
     case "permission_asked":
       if (agent) agent.permissions = [...(agent.permissions ?? []), event.permission];
       break;
@@ -118,7 +128,8 @@ export function applied(state, event, now = event.at) {
     case "turn_restarted":
       if (agent) {
         agent.said = { id: event.ask_id, text: "", blocks: [], over: false, at: event.at };
-        agent.failed = "";
+        agent.failed = agent.thought = "";
+        agent.tries = null;
         agent.asked = true;
         agent.denied = [];
       }

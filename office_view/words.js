@@ -116,9 +116,18 @@ export function doing(tool) {
   return verb.replace(/^\S*/, (word) => (word === "have" ? "has" : /(ch|sh)$/.test(word) ? `${word}es` : `${word}s`)) + withWhat(verb, what);
 }
 
+const WHY = new Map([["rate_limit", "rate limited"], ["overloaded", "overloaded"], ["network", "no connection"], ["server", "a fault of the API's"],
+  ["authentication", "not let in"]]);
+
+/** A CLI that tries again by itself: which try of how many, and why. @param {[number, number, string]} tries */
+export function trying([attempt, most, reason]) {
+  const count = attempt ? `, ${attempt}${most ? ` of ${most}` : ""}` : "";
+  return `tries again${count}${WHY.has(reason) ? ` (${WHY.get(reason)})` : ""}`;
+}
+
 /** What somebody is at: the state, and what with. @param {any} agent */
 export function activity(agent) {
-  const what = agent.permissions?.length ? "asks for a permission" : agent.tool ? doing(agent.tool) : "";
+  const what = agent.permissions?.length ? "asks for a permission" : agent.tries ? trying(agent.tries) : agent.tool ? doing(agent.tool) : "";
   return agent.state + (what && `, ${what}`);
 }
 

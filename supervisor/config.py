@@ -53,8 +53,8 @@ class BackendEntry(Entry, frozen=True, kw_only=True):
     """What else is to hold for the model, by the CLI's own names."""
     tools: Tools = "none"
     """What its agents may do beside talking: nothing, `read` files, whatever a person allows (`ask`), or `all`."""
-    context_size: int = 200_000
-    """How many tokens its model can hold."""
+    context_size: int | None = None
+    """How many tokens its model can hold; where it is left out, what its CLI says, and 200,000 until then."""
     memory_mb: int = 0
     """How much memory each of its agents may use, with all that it started; 0 means no limit."""
 
@@ -245,7 +245,7 @@ def _check(office: Office, name: str, kinds: tuple[Kind, ...]) -> None:
         if not (backend.command or kind.program):
             raise ConfigError(f"{name}: backends.{key}.command: expected the program and its arguments, there is none.")
         _check_parameters(backend.parameters, kind, f"{name}: backends.{key}.parameters")
-        if backend.context_size < 0:
+        if backend.context_size is not None and backend.context_size < 0:
             raise ConfigError(f"{name}: backends.{key}.context_size: expected a number of tokens, 0 for unknown.")
         if backend.memory_mb < 0:
             raise ConfigError(f"{name}: backends.{key}.memory_mb: expected a number of megabytes, 0 for no limit.")

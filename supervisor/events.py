@@ -214,6 +214,33 @@ class PermissionResolved(Event, frozen=True, kw_only=True, tag="permission_resol
     """A person, `timeout`, `nobody` where nobody could be asked, or `withdrawn` by the CLI itself."""
 
 
+class Thought(Event, frozen=True, kw_only=True, tag="agent_thought"):
+    """What a model thought before it spoke, where its CLI tells it; nobody else hears it."""
+
+    agent_id: str
+    text: str
+    thought_id: str = ""
+
+
+class Retried(Event, frozen=True, kw_only=True, tag="agent_retry"):
+    """A CLI tries again by itself; what it does then is the same turn."""
+
+    agent_id: str
+    attempt: int
+    max_retries: int
+    delay_ms: int
+    reason: str
+    retry_id: str = ""
+
+
+class Compacted(Event, frozen=True, kw_only=True, tag="agent_compacted"):
+    """A CLI has shortened what it remembers of its session."""
+
+    agent_id: str
+    before_tokens: int | None
+    compaction_id: str = ""
+
+
 class UsageReported(Event, frozen=True, kw_only=True, tag="agent_usage"):
     """What an agent has used in all, and how much its model had to read last."""
 
@@ -463,7 +490,7 @@ AnyEvent = (
     DecisionStarted | AgentDecided | DecisionLoopSet
     | AgentJoined | AgentLeft | AgentStateChanged | ParticipationChanged | AgentAcknowledged | AgentMoved
     | OfficeFurnished | AgentMessage | AgentSpoke | ToolUsed | PermissionAsked | PermissionResolved | UsageReported
-    | TurnStarted | TurnRestarted
+    | Thought | Retried | Compacted | TurnStarted | TurnRestarted
     | TurnEnded | AnswerHeld | AutoModeStarted | AutoModePaused | AutoModeResumed | KeywordIgnored | AutoModeEnded
     | MessageAdded | MessageUpdated | PendingAdded | PendingResolved | ConversationBegun | RoomOutcome | SessionRenewed
     | RoomCreated | RoomRenamed | RoomClosed | RoomUpdated | ContextWarning | RateLimited | TaskUpdated

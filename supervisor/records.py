@@ -112,6 +112,12 @@ class Usage(Record, frozen=True, kw_only=True):
     context_tokens: int
 
 
+class Window(Record, frozen=True, kw_only=True):
+    """How many tokens the model can hold, where the CLI says it."""
+
+    tokens: int
+
+
 class Retry(Record, frozen=True, kw_only=True):
     """The CLI tries again by itself."""
 
@@ -183,6 +189,6 @@ class Note(Record, frozen=True, kw_only=True):
 
 AnyRecord = (
     Ready | SessionLost | PromptTaken | PromptSeen | Text | Delta | Thinking | ToolUse | ToolResult | PermissionAsked
-    | PermissionGone | Usage | Retry | RateLimit | Failure | Compacted | Interrupted | MessageEnd | TurnEnd | Damage
-    | Note
+    | PermissionGone | Usage | Window | Retry | RateLimit | Failure | Compacted | Interrupted | MessageEnd | TurnEnd
+    | Damage | Note
 )  # fmt: skip

@@ -264,6 +264,8 @@ def brief(record: Any) -> str:
             return f"tool result {'error ' if record.is_error else ''}{record.summary}"
         case r.Usage():
             return f"usage {record.input_tokens} in, {record.output_tokens} out, {record.context_tokens} context"
+        case r.Window():
+            return f"window {record.tokens}"
         case r.Retry():
             return (
                 f"retry {record.attempt}/{record.max_retries} after {record.delay_ms} ms: {record.kind} {record.status}"

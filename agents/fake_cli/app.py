@@ -72,7 +72,7 @@ class App:
         self._answered_before = set(self.past.answered)
         self._taken: set[str] = set()
         self._decisions: dict[Any, Line] = {}
-        self.total = Usage()
+        self.total = Usage(*self.past.spent)
         self.results = 0
         self.waiting: list[Prompt] = []
         self.eof = self.interrupt_asked = self.leaving = self.in_turn = False

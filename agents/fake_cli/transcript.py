@@ -127,6 +127,8 @@ class Past:
         self.last_uuid: str | None = None
         self.unanswered: str | None = None
         self.turns = 0
+        self.spent: tuple[int, ...] = ()
+        """Tokens of all kinds, as they were counted when it last ended in good order."""
 
     def add(self, prompt: str, answer: str, keep: bool = True) -> None:
         if keep:
@@ -172,6 +174,10 @@ class _Reader:
             self._asks = [*self._asks, line["attachment"]["source_uuid"]]
         elif kind == "assistant" and not line.get("isSidechain"):
             self._assistant(line)
+        elif kind == "cost-state":
+            kinds = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens")
+            used = line["modelUsage"].values()
+            self.past.spent = tuple(sum(int(one[name]) for one in used) for name in kinds)
 
     def _user(self, line: Line, uuid: Any) -> None:
         text = text_of(line["message"]["content"])

@@ -2,13 +2,13 @@
 /** Everybody who is in the office, as they are at a moment: where, which way, doing what. Pure. */
 
 import { TILE } from "./camera.js";
-import { wish } from "../words.js";
+import { trying, wish } from "../words.js";
 import { glance, pose } from "./life.js";
 import { heading, whereabouts } from "./walk.js";
 
 /** @typedef {{id: string, name: string, role: string, state: any, x: number, foot: number, left: number, top: number,
  *   facing: string, pose: import("./person.js").Pose, walking: boolean, sits: boolean, sort: number, room: string | null,
- *   working: boolean, thinking: boolean, tool: string, waits: string, failed: string, asleep: boolean, leaving: boolean}} Actor */
+ *   working: boolean, thinking: boolean, tool: string, tries: string, waits: string, failed: string, asleep: boolean, leaving: boolean}} Actor */
 
 const LEAN = 6;
 const LEAN_BY = /** @type {Record<string, [number, number]>} */ ({ up: [0, -LEAN], down: [0, LEAN], left: [-LEAN, 0], right: [LEAN, 0] });
@@ -39,6 +39,7 @@ export function actors(state, plan, now, calm) {
 function actor(agent, here, leaving, chairs, speaker, room, now, calm) {
   const chair = here.walking ? undefined : chairs.get(`${here.x},${here.y}`);
   const tool = agent.tool ?? "";
+  const tries = agent.tries ? trying(agent.tries) : "";
   const [permission] = agent.permissions ?? [];
   const waits = permission ? wish(permission) : "";
   const working = Boolean(tool) && !waits;
@@ -57,7 +58,7 @@ function actor(agent, here, leaving, chairs, speaker, room, now, calm) {
   return {
     id: agent.agent_id, name: agent.name, role: agent.role, state: agent.state, x, foot, left: x - TILE / 2,
     top: foot + dy + low - 32, facing, pose: made, walking: here.walking, sits: Boolean(chair), sort: foot - 1, leaving,
-    room: agent.room_id, working, tool, waits, thinking: agent.state === "thinking" && !working, failed: agent.failed ?? "",
+    room: agent.room_id, working, tool, tries, waits, thinking: agent.state === "thinking" && !working, failed: agent.failed ?? "",
     asleep: agent.participating === false || Boolean(room?.auto?.paused),
   };
 }

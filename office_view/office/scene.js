@@ -83,7 +83,7 @@ export class Scene {
     this.actors = actors(state, this.place.plan, now, this.calm);
     this.notes = this.place.notes([...state.agents.values()].filter((agent) => agent.current_task));
     this.catNow = this.calm ? this.cat?.at(0) : this.cat?.at(now);
-    const parts = this.actors.map((a) => `${a.id}${a.left.toFixed(2)},${a.top.toFixed(2)}${a.facing}${a.pose.legs}${a.pose.arms}${a.pose.eyes}${a.pose.mouth}${a.pose.lift}${a.state}${a.tool}${a.waits}${a.failed}${a.asleep}${a.thinking && !this.calm ? Math.floor(now * 3) : ""}`);
+    const parts = this.actors.map((a) => `${a.id}${a.left.toFixed(2)},${a.top.toFixed(2)}${a.facing}${a.pose.legs}${a.pose.arms}${a.pose.eyes}${a.pose.mouth}${a.pose.lift}${a.state}${a.tool}${a.tries}${a.waits}${a.failed}${a.asleep}${a.thinking && !this.calm ? Math.floor(now * 3) : ""}`);
     const cat = this.catNow ? `${this.catNow.x.toFixed(1)},${this.catNow.y.toFixed(1)}${this.catNow.does}` : "";
     const lit = this.calm ? 0 : this.actors.some((a) => a.pose.arms.startsWith("type") || a.working) ? Math.floor(now * 4) : 0;
     const said = [...this.words].map(([id, u]) => `${id}${u.page}${u.text.length}`).join();
@@ -322,7 +322,7 @@ export class Scene {
       const head = this.head(actor);
       const picture = actor.failed ? pill(`⚠ ${actor.failed}`, "alarm", ratio)
         : actor.waits ? pill("?", "ask", ratio)
-          : actor.tool ? pill(doing(actor.tool), "tool", ratio)
+          : actor.tries ? pill(actor.tries, "alarm", ratio) : actor.tool ? pill(doing(actor.tool), "tool", ratio)
             : actor.asleep ? pill("z z z", "zzz", ratio) : null;
       if (!picture && !actor.thinking) continue;
       const [width, height] = picture ? [picture.width / ratio, picture.height / ratio] : [44, 38];

@@ -63,7 +63,7 @@ export class Inspector {
     const tasks = [...state.tasks.values()].filter((task) => task.agent_id === agent.agent_id);
     const lively = Boolean(state.options?.life?.idle_seconds);
     this.rooms = [...state.rooms.values()].map((room) => [room.room_id, room.name]);
-    const word = JSON.stringify([this.rooms, agent.room_id, agent.agent_id, facts.map(([what]) => what), agent.last_message, agent.states, agent.context_tokens, state.scope, tasks,
+    const word = JSON.stringify([this.rooms, agent.room_id, agent.agent_id, facts.map(([what]) => what), agent.last_message, agent.thought, agent.states, agent.context_tokens, state.scope, tasks,
       agent.decides, agent.chose, agent.permissions, this.use.permissions.unread(agent)]);
     if (word !== this.drawn) {
       this.drawn = word;
@@ -92,7 +92,7 @@ export class Inspector {
     head.append(avatar(agent.name), names, close);
     const list = element("dl");
     for (const [what, value] of facts) list.append(element("dt", "", what), element("dd", "", value));
-    panel.replaceChildren(head, ...asked, list, ...(may ? [this.room(agent)] : []), ...this.tasks(agent, tasks, may, draft), ...this.context(agent), element("h3", "", "Last message"), lastWords(agent),
+    panel.replaceChildren(head, ...asked, list, ...(may ? [this.room(agent)] : []), ...this.tasks(agent, tasks, may, draft), ...this.context(agent), ...thought(agent), element("h3", "", "Last message"), lastWords(agent),
       ...(lively ? this.life(agent, may) : []), ...this.history(agent));
     if (may) panel.append(button("Remove …", () => this.use.remove(agent), "remove"));
     panel.scrollTop = scrolled;
@@ -185,6 +185,11 @@ export class Inspector {
     }
     return [element("h3", "", "Lately"), list];
   }
+}
+
+/** @param {any} agent */
+function thought(agent) {
+  return agent.thought ? [element("h3", "", "Last thought"), words(element("div", "last thought"), agent.thought)] : [];
 }
 
 /** @param {any} agent */

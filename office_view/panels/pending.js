@@ -1,7 +1,7 @@
 // @ts-check
 /** Answers that wait for a person, in the order of the room, as they stream in: taken or dismissed together or one by one. */
 
-import { doing, working } from "../words.js";
+import { doing, trying, working } from "../words.js";
 import { $, avatar, button, element, words } from "./elements.js";
 
 export class Pending {
@@ -46,7 +46,7 @@ export class Pending {
     const place = (/** @type {string} */ author) => (room.agents.indexOf(author) + 1 || Infinity);
     const wanted = waiting.map((/** @type {any} */ one) => ({ id: one.id, author: one.author, name: one.author_name, text: one.content, live: false }));
     for (const agent of answering) {
-      if (agent.said && !agent.said.over) wanted.push({ id: `live ${agent.said.id}`, author: agent.agent_id, name: agent.name, text: agent.said.text || (agent.permissions?.length ? "asks for a permission …" : agent.tool ? `${doing(agent.tool)} …` : "…"), live: true });
+      if (agent.said && !agent.said.over) wanted.push({ id: `live ${agent.said.id}`, author: agent.agent_id, name: agent.name, text: agent.said.text || (agent.permissions?.length ? "asks for a permission …" : agent.tries ? `${trying(agent.tries)} …` : agent.tool ? `${doing(agent.tool)} …` : "…"), live: true });
     }
     wanted.sort((/** @type {any} */ a, /** @type {any} */ b) => place(a.author) - place(b.author) || a.id.localeCompare(b.id));
     this.arrange(wanted, may);

@@ -135,6 +135,8 @@ class RichScreen(PlainScreen):
                 self._words += frame.event.text
             case e.UsageReported() as used:
                 self._tokens[used.agent_id] = used.input_tokens + used.output_tokens
+            case e.Retried() as again if again.agent_id == self._speaker:
+                self._state = f"trying again, {again.attempt} of {again.max_retries} ({again.reason})"
             case e.AutoModePaused():
                 self._state = f"paused: {frame.event.detail or frame.event.reason}"
         super().show(frame)

@@ -11,7 +11,7 @@ from supervisor import events as e
 from .life.remembering import Lived, remember, spend
 from .office import characters
 from .office.plan import plan_of
-from .state import KEPT_MESSAGES, KEPT_STATES, Agent, Ask, Auto, Hearing, Room, State
+from .state import KEPT_MESSAGES, KEPT_STATES, SHOWN_THOUGHT, Agent, Ask, Auto, Hearing, Room, State
 
 
 def apply(state: State, event: e.AnyEvent) -> None:
@@ -30,13 +30,22 @@ def apply(state: State, event: e.AnyEvent) -> None:
             agent = state.agents[event.agent_id]
             agent.state, agent.state_since = event.state, event.at
             agent.states = [*agent.states, (event.state, event.at)][-KEPT_STATES:]
+            agent.tries = None
             if event.state == "thinking" and agent.ask_id in state.asks:
                 state.asks[agent.ask_id].written = True
         case e.ToolUsed():
             what = f"{event.tool} {event.summary}".strip()
             agent = state.agents[event.agent_id]
-            agent.tool = what if event.status == "started" else ""
+            agent.tool, agent.tries = what if event.status == "started" else "", None
             agent.told[mark_of_tool(event.tool_id, event.status, event.summary)] = event.seq
+        case e.Thought():
+            agent = state.agents[event.agent_id]
+            agent.thought, agent.told[event.thought_id] = event.text[:SHOWN_THOUGHT], event.seq
+        case e.Retried():
+            agent = state.agents[event.agent_id]
+            agent.tries, agent.told[event.retry_id] = (event.attempt, event.max_retries, event.reason), event.seq
+        case e.Compacted():
+            state.agents[event.agent_id].told[event.compaction_id] = event.seq
         case e.PermissionAsked():
             agent = state.agents[event.agent_id]
             agent.permissions = [*agent.permissions, event.permission]
@@ -184,7 +193,8 @@ def _used(state: State, event: e.UsageReported) -> None:
     if agent.alone or (room is not None and room.guests):
         spend(agent, event.at, used)
     agent.input_tokens, agent.output_tokens = event.input_tokens, event.output_tokens
-    agent.context_tokens, agent.cost_usd = event.context_tokens, event.cost_usd
+    agent.context_tokens, agent.context_max = event.context_tokens, event.context_max
+    agent.cost_usd = event.cost_usd
     agent.told[event.message_id] = event.seq
 
 
@@ -217,7 +227,7 @@ def _turn(
                 mentioned=event.mentioned, manual=event.manual, purpose=event.purpose,
             )  # fmt: skip
             agent.ask_id, agent.failed, agent.tool, agent.alone = event.ask_id, "", "", False
-            agent.told = {}
+            agent.told, agent.thought, agent.tries = {}, "", None
             room.failed = [other for other in room.failed if other != agent.id]
             if event.purpose == "outcome":
                 room.concluding = agent.id

@@ -53,6 +53,9 @@ COMPOUND = (inputs.StartRoom, inputs.StartAutoMode, inputs.SetMode, inputs.Creat
 
 
 LONGEST_ROOM_NAME = 200
+LONGEST_THOUGHT = 10_000
+USUAL_CONTEXT = 200_000
+"""How many tokens a model can hold, as long as nobody has said it."""
 
 
 def room_name(name: str, settings: e.Settings) -> str:
@@ -63,7 +66,8 @@ class BackendFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What the core has to know of a CLI."""
 
     model: str = ""
-    context_max: int = 200_000
+    context_max: int | None = None
+    """How many tokens its model can hold, where somebody has said it; else the CLI may."""
     free: bool = False
     """It costs nothing, so its agents may have a life of their own unasked."""
 
@@ -204,6 +208,11 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
                 self._resolve_permission(given.permission_id, given.allow)
             case inputs.SessionLost() if given.agent_id in self.state.agents:
                 self._session_lost(self.state.agents[given.agent_id], given.reason)
+            case inputs.ThoughtSeen() | inputs.RetrySeen() | inputs.CompactionSeen():
+                if given.agent_id in self.state.agents:
+                    self._show_inside(self.state.agents[given.agent_id], given)
+            case inputs.WindowSeen() if given.agent_id in self.state.agents:
+                self._measure(self.state.agents[given.agent_id], given.tokens)
             case inputs.UsageSeen() | inputs.CostSeen() if given.agent_id in self.state.agents:
                 self._count(self.state.agents[given.agent_id], given)
             case inputs.AgentGone() if given.agent_id in self.state.agents:
@@ -333,7 +342,7 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
             model=self.rules.models.get(config.name, facts.model),
             position=position, seat=seat,
             room_id=room.id if room else None, session_id=self.new_id("session", number),
-            context_max=facts.context_max,
+            context_max=USUAL_CONTEXT if facts.context_max is None else facts.context_max,
         ))  # fmt: skip
         self._do(effects.Spawn(agent_id=agent_id))
         self._come_in(self.state.agents[agent_id])
@@ -387,6 +396,32 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
         self._emit(e.ToolUsed(
             agent_id=agent.id, tool=seen.tool, status=seen.status, summary=shown, tool_id=seen.tool_id
         ))  # fmt: skip
+
+    def _show_inside(self, agent: Agent, seen: inputs.ThoughtSeen | inputs.RetrySeen | inputs.CompactionSeen) -> None:
+        """What goes on in a CLI between the prompt and the words."""
+        event: e.Thought | e.Retried | e.Compacted
+        match seen:
+            case inputs.ThoughtSeen(text=text, thought_id=name):
+                room = self.state.rooms.get(agent.room_id or "")
+                shown = speech.strip(text, (room.settings if room else self.rules.settings).keyword)
+                event = e.Thought(agent_id=agent.id, text=shown[:LONGEST_THOUGHT], thought_id=name)
+            case inputs.RetrySeen(retry_id=name):
+                event = e.Retried(
+                    agent_id=agent.id, attempt=seen.attempt, max_retries=seen.max_retries, delay_ms=seen.delay_ms,
+                    reason=seen.reason, retry_id=name,
+                )  # fmt: skip
+            case inputs.CompactionSeen(compaction_id=name):
+                event = e.Compacted(agent_id=agent.id, before_tokens=seen.before_tokens, compaction_id=name)
+        if not (name and name in agent.told):
+            self._emit(event)
+
+    def _measure(self, agent: Agent, window: int) -> None:
+        """How much its model can hold, unless somebody has said it."""
+        if self.rules.backends[agent.backend].context_max is None and window not in (0, agent.context_max):
+            self._emit(e.UsageReported(
+                agent_id=agent.id, input_tokens=agent.input_tokens, output_tokens=agent.output_tokens,
+                context_tokens=agent.context_tokens, context_max=window, cost_usd=agent.cost_usd,
+            ))  # fmt: skip
 
     def _count(self, agent: Agent, seen: inputs.UsageSeen | inputs.CostSeen) -> None:
         usage = seen if isinstance(seen, inputs.UsageSeen) else None

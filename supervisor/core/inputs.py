@@ -276,6 +276,40 @@ class UsageSeen(Fact, frozen=True, kw_only=True):
     """By which it is known again when the turn is read a second time, after a crash."""
 
 
+class WindowSeen(Fact, frozen=True, kw_only=True):
+    """How many tokens its model can hold."""
+
+    agent_id: str
+    tokens: int
+
+
+class ThoughtSeen(Fact, frozen=True, kw_only=True):
+    """What a model thought."""
+
+    agent_id: str
+    text: str
+    thought_id: str = ""
+
+
+class RetrySeen(Fact, frozen=True, kw_only=True):
+    """A CLI tries again."""
+
+    agent_id: str
+    attempt: int
+    max_retries: int
+    delay_ms: int
+    reason: FailureKind
+    retry_id: str = ""
+
+
+class CompactionSeen(Fact, frozen=True, kw_only=True):
+    """A CLI has shortened what it remembers."""
+
+    agent_id: str
+    before_tokens: int | None
+    compaction_id: str = ""
+
+
 class CostSeen(Fact, frozen=True, kw_only=True):
     """What a turn cost in money."""
 
@@ -339,6 +373,7 @@ class StartRoom(Fact, frozen=True, kw_only=True):
 
 AnyFact = (
     Written | SpeechBegan | Said | ToolSeen | PermissionWanted | PermissionWithdrawn | SessionLost | UsageSeen
+    | WindowSeen | ThoughtSeen | RetrySeen | CompactionSeen
     | CostSeen | TurnOver | Heard | AgentGone | Due | Suspend | Wake | StartRoom
 )  # fmt: skip
 AnyInput = Decided | AnyFact

@@ -21,6 +21,7 @@ from supervisor.events import (
 )  # fmt: skip
 
 KEPT_STATES = 12
+SHOWN_THOUGHT = 300
 KEPT_TALK = 50
 KEPT_NEWS = 40
 KEPT_OVERHEARD = 5
@@ -94,6 +95,10 @@ class Agent(msgspec.Struct, kw_only=True):
     told: dict[str, int] = {}
     """What it was seen to use since it was last asked, each with its event: after a crash all of an open turn is read
     again."""
+    thought: str = ""
+    """How its last thought began."""
+    tries: tuple[int, int, str] | None = None
+    """Which try it is of how many, and why, while its CLI tries again."""
     permissions: list[Permission] = []
     """What its CLI waits to be allowed."""
     failed: str = ""

@@ -56,7 +56,8 @@ def agent(core: Core, one: Agent, now: float) -> dict[str, Any]:
         "decides": core.wants_to_decide(one), "deciding": one.decision is not None,
         "asked": one.ask_id is not None,
         "permissions": [msgspec.to_builtins(permission) for permission in one.permissions],
-        "tool": one.tool, "failed": one.failed, "states": [{"state": s, "at": at} for s, at in one.states],
+        "tool": one.tool, "thought": one.thought, "tries": one.tries,
+        "failed": one.failed, "states": [{"state": s, "at": at} for s, at in one.states],
     }  # fmt: skip
 
 

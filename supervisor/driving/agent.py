@@ -51,7 +51,9 @@ from supervisor.records import (
     SessionLost,
     Text,
     TurnEnd,
+    Window,
 )
+from supervisor.threads import in_thread
 
 from . import environment
 from .backends.base import is_name, kept_transcript
@@ -60,7 +62,7 @@ from .kept import Kept, OwnName, write_files
 from .limits import Limits
 from .process import PASSING, AgentProcess, CappedLog, new_mark
 from .program import Program
-from .tail import Bookmark, Tail
+from .tail import Bookmark, Tail, lines_with
 from .transcript import Transcript
 from .turn import Outcome, Status, Turn
 
@@ -71,7 +73,7 @@ if TYPE_CHECKING:
     from .lines import Line
     from .watcher import Watcher
 
-FORWARDED = (Delta, RateLimit, Ready, PromptTaken, PermissionAsked, PermissionGone, TurnEnd, Damage, Note)
+FORWARDED = (Delta, RateLimit, Ready, PromptTaken, PermissionAsked, PermissionGone, Window, TurnEnd, Damage, Note)
 """What stdout alone tells; all else is taken from the transcript, which is the truth."""
 
 QUICK_LOOKS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
@@ -263,6 +265,7 @@ class DrivenAgent:
             raise CannotResume(f"{self.launch.agent_id} cannot take up its session again: its transcript is gone")
         if launch.resume:
             await self._wait_until(self.backend.resumable_at(launch, self._environment))
+            launch = msgspec.structs.replace(launch, spent=await in_thread(self._spent))
         cwd = Path(launch.cwd) if launch.cwd else self._folder
         program = Program(
             AgentProcess(
@@ -298,6 +301,16 @@ class DrivenAgent:
             return f"it said nothing for {self.limits.start:g} s" if opened else "it closed its stdin"
         last = self._log.last_line
         return f"exit status {program.process.status}" + (f", {last}" if last else f", see {self._log.path}")
+
+    def _spent(self) -> float:
+        """What the session has cost so far, as the CLI itself will count on from there."""
+        path, told = self._locate(), 0.0
+        if path is not None and self.backend.tells_cost:
+            with suppress(OSError):
+                for line in lines_with(path, self.backend.tells_cost):
+                    cost = self.backend.cost_told(line)
+                    told = told if cost is None else cost
+        return told
 
     async def _wait_until(self, at: float) -> None:
         """Unix time, as the CLI goes by it; never for more than a minute and a bit."""
@@ -565,7 +578,7 @@ class DrivenAgent:
                     program.permissions.discard(record.permission_id)
             if turn is not None:
                 turn.from_stdout(record, now)
-            if isinstance(record, FORWARDED):
+            if isinstance(record, FORWARDED) or (isinstance(record, Retry) and not self.backend.tells_retries):
                 self._sink(record)
         self._news.ring()
 

@@ -17,7 +17,7 @@ import trio
 from supervisor.records import AnyRecord, Note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from .transcript import Transcript
@@ -34,6 +34,21 @@ class Bookmark(msgspec.Struct, frozen=True):
     offset: int = 0
     before: bytes = b""
     """The bytes just before the offset; if they are not there any more, the file was written anew."""
+
+
+def open_plain(path: Path) -> int:
+    """An agent may make anything of its transcript: no link is followed, no pipe waited for."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "it is no plain file")
+    return fd
+
+
+def lines_with(path: Path, mark: bytes) -> Iterator[bytes]:
+    """All lines of a file that have this in them. Blocks: call it in a thread."""
+    with os.fdopen(open_plain(path), "rb") as file:
+        yield from (line for line in file if mark in line)
 
 
 class Tail:
@@ -162,12 +177,7 @@ class Tail:
 
     def _open(self) -> None:
         assert self._path is not None
-        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
-        fd = os.open(self._path, flags)
-        if not stat.S_ISREG(os.fstat(fd).st_mode):  # since we looked
-            os.close(fd)
-            raise OSError(errno.EINVAL, "it is no plain file")
-        self._fd = fd
+        self._fd = open_plain(self._path)
 
     def _resume(self) -> None:
         mark, self._bookmark = self._bookmark, None

@@ -287,13 +287,24 @@ class Colleague:
                     agent_id=self.id, input_tokens=record.input_tokens, output_tokens=record.output_tokens,
                     context_tokens=record.context_tokens, message_id=record.message_id,
                 ))  # fmt: skip
+            case r.Window():
+                self._listener.tell(inputs.WindowSeen(agent_id=self.id, tokens=record.tokens))
             case r.TurnEnd() if record.cost_usd is not None and record.cost_usd > self._cost:
                 spent, self._cost = record.cost_usd - self._cost, record.cost_usd
                 self._listener.tell(inputs.CostSeen(agent_id=self.id, cost_usd=spent))
             case r.RateLimit() if record.status == "rejected":
                 self._resets_at = record.resets_at and self._listener.at(record.resets_at)
+            case r.Thinking() if record.text.strip():
+                self._listener.tell(inputs.ThoughtSeen(agent_id=self.id, text=record.text, thought_id=record.uuid))
             case r.Retry():
-                self._note("info", f"tries again, {record.attempt} of {record.max_retries} ({record.kind})")
+                self._listener.tell(inputs.RetrySeen(
+                    agent_id=self.id, attempt=record.attempt, max_retries=record.max_retries,
+                    delay_ms=record.delay_ms, reason=record.kind, retry_id=record.uuid,
+                ))  # fmt: skip
+            case r.Compacted():
+                self._listener.tell(inputs.CompactionSeen(
+                    agent_id=self.id, before_tokens=record.before_tokens, compaction_id=record.uuid
+                ))  # fmt: skip
             case r.Damage():
                 self._note("warning", f"{record.source}: {record.reason}")
             case r.Note():

@@ -11,7 +11,7 @@ from office_under_test import KEYWORD, RULES, Office, stored
 
 from supervisor import events as e
 from supervisor.core import agents, effects, inputs
-from supervisor.core.core import CAST, Core
+from supervisor.core.core import CAST, BackendFacts, Core
 from supervisor.errors import Refused
 
 
@@ -176,6 +176,40 @@ def test_what_is_read_again_after_a_crash_is_neither_counted_nor_shown_twice() -
     office.answer("ok")
     office.tell(first)  # some name their messages anew in each turn
     assert office.room.tokens == 30
+
+
+def test_what_goes_on_inside_is_told_once() -> None:
+    """E5: thoughts, retries and compactions come out as events, and are not told again after a crash."""
+    office = Office()
+    office.begin("Ann", "Ben")
+    seen: list[inputs.AnyFact] = [
+        inputs.ThoughtSeen(agent_id="agent_001", text=f"Hm {KEYWORD}", thought_id="t1"),
+        inputs.RetrySeen(
+            agent_id="agent_001", attempt=1, max_retries=5, delay_ms=500, reason="overloaded", retry_id="r1"
+        ),
+        inputs.CompactionSeen(agent_id="agent_001", before_tokens=900, compaction_id="c1"),
+    ]
+    for _ in range(2):
+        for given in seen:
+            office.tell(given)
+        office.core.state = stored(office.core.state)
+    assert [event.text for event in office.of(e.Thought)] == ["Hm"]
+    assert [(event.attempt, event.reason) for event in office.of(e.Retried)] == [(1, "overloaded")]
+    assert [event.before_tokens for event in office.of(e.Compacted)] == [900]
+    assert office.core.state.agents["agent_001"].thought == "Hm"
+    assert office.core.state.agents["agent_001"].tries == (1, 5, "overloaded")
+    office.answer("ok")
+    assert office.core.state.agents["agent_001"].tries is None
+
+
+@pytest.mark.parametrize(("said", "expected"), [(None, 128_000), (50_000, 50_000), (0, 0)])
+def test_the_size_of_a_context_is_what_somebody_said_or_else_the_cli(said: int | None, expected: int) -> None:
+    """D12."""
+    rules = replace(RULES, backends={"fake": BackendFacts(context_max=said)})
+    office = Office(rules=rules)
+    office.begin("Ann", "Ben")
+    office.tell(inputs.WindowSeen(agent_id="agent_001", tokens=128_000))
+    assert office.core.state.agents["agent_001"].context_max == expected
 
 
 def test_a_context_that_is_nearly_full_warns_and_then_ends_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -39,6 +40,7 @@ from supervisor.records import (
     Thinking,
     ToolResult,
     ToolUse,
+    TurnEnd,
     Usage,
 )
 
@@ -223,6 +225,25 @@ async def test_a_bookmark_is_good_after_the_stop(folder: Path) -> None:
     async with driven(what, bookmark=mark) as it:
         await it.agent.ask(new_ask_id(), "second")
         assert texts(it.records) == ["echo: second"]
+
+
+async def test_a_session_that_is_taken_up_again_costs_only_what_is_new(folder: Path) -> None:
+    """D7: the CLI counts on from where it was, and nothing is paid for twice; also after it was killed."""
+    what = launch(folder, toml_file(folder.parent / "s.toml", turns()))
+    costs: list[float] = []
+    for end in ("stopped", "killed", "stopped", "stopped"):
+        async with driven(what) as it:
+            for _ in range(2):
+                await it.agent.ask(new_ask_id(), "again")
+            costs.append(it.of(TurnEnd)[-1].cost_usd or 0.0)
+            assert it.agent.transcript_path is not None
+            path = it.agent.transcript_path
+            if end == "killed":
+                assert it.agent.pid is not None
+                os.kill(it.agent.pid, signal.SIGKILL)
+    told = [json.loads(line) for line in path.read_text().splitlines()]
+    theirs = [line["totalCostUSD"] for line in told if line["type"] == "cost-state"]
+    assert theirs == [pytest.approx(costs[0]), pytest.approx(costs[0] + costs[2]), pytest.approx(sum(costs) - costs[1])]
 
 
 @pytest.mark.parametrize("what", ["pid", "interrupt", "ask", "stop"])

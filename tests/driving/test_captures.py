@@ -32,7 +32,10 @@ from supervisor.records import (
     Ready,
     SessionLost,
     Text,
+    Thinking,
     TurnEnd,
+    Usage,
+    Window,
 )
 
 if TYPE_CHECKING:
@@ -109,7 +112,7 @@ def outcome(cli: str, name: str) -> list[str]:
     steps = [*replay(cli, path)]
     if name.endswith(" kept"):
         kept = b"".join(line.rstrip(b"\n") + b"\n" for line, _ in steps if line)
-        return told(three_ways(kept + b'{"jsonrpc":"2.0', lambda: Transcript(AcpTranscript()).feed))
+        return told(three_ways(kept + b'{"jsonrpc":"2.0', lambda: Transcript(BACKENDS[cli].decoder()).feed))
     return told([record for _, records in steps for record in records])
 
 
@@ -130,7 +133,7 @@ def test_every_capture_is_expected() -> None:
 def test_what_is_printed_and_what_is_kept_have_the_same_names(cli: str) -> None:
     """Else the end of a turn would wait for lines that never come."""
     steps = [*replay(cli, DATA / cli / "acp.stdout.jsonl")]
-    kept = Transcript(AcpTranscript()).feed(b"".join(line.rstrip(b"\n") + b"\n" for line, _ in steps if line))
+    kept = Transcript(BACKENDS[cli].decoder()).feed(b"".join(line.rstrip(b"\n") + b"\n" for line, _ in steps if line))
     printed = [record for _, records in steps for record in records]
     names = [record.uuid for record in printed if isinstance(record, Text)]
     assert names == [record.uuid for record in kept if isinstance(record, Text)]
@@ -166,8 +169,8 @@ def hear(dialogue: Dialogue, **fields: Any) -> Any:
     return dialogue.hear(json.dumps({"jsonrpc": "2.0", **fields}).encode())
 
 
-def acp(**fields: Any) -> Dialogue:
-    dialogue = Acp().dialogue(Launch(**{**LAUNCH_FIELDS, **fields}))
+def acp(cli: str = "acp", **fields: Any) -> Dialogue:
+    dialogue = BACKENDS[cli].dialogue(Launch(**{**LAUNCH_FIELDS, **fields}))
     dialogue.open()
     hear(dialogue, id=1, result={"agentInfo": {"version": "1.2"}, "agentCapabilities": {"loadSession": True}})
     return dialogue
@@ -231,22 +234,61 @@ def test_one_that_takes_no_system_prompt_is_told_who_it_is_first() -> None:
     assert second["params"]["prompt"][0]["text"].startswith("Ho")
 
 
-def test_a_cli_that_asks_its_model_for_ever_is_stopped() -> None:
+@pytest.mark.parametrize("kind", ["agent_message_chunk", "agent_thought_chunk"])
+def test_a_cli_that_asks_its_model_for_ever_is_stopped(kind: str) -> None:
     """No runaway bill: message after message, and nothing done in between."""
-    dialogue = acp()
+    dialogue = acp("opencode")
     hear(dialogue, id=2, result={"sessionId": "theirs"})
     (line,) = sent(dialogue.ask("a1", "Hi"))
     writes = [
-        update(
-            dialogue, sessionUpdate="agent_message_chunk", messageId=f"m{n}", content={"type": "text", "text": "I"}
-        ).write
-        for n in range(6)
+        update(dialogue, sessionUpdate=kind, messageId=f"m{n}", content={"type": "text", "text": "I"}).write
+        for n in range(5)
     ]
-    assert [bool(write) for write in writes] == [False, False, False, True, False, False]
-    assert sent(writes[3])[0]["method"] == "session/cancel"
+    assert [bool(write) for write in writes] == [False, False, True, False, False]
+    assert sent(writes[2])[0]["method"] == "session/cancel"
     records = hear(dialogue, id=line["id"], result={"stopReason": "cancelled"}).records
     assert [record.kind for record in records if isinstance(record, Failure)] == ["network"]
     assert records[-1].outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("cli", "said"),
+    [("acp", ["I was about", "to say tabs.", "Or not."]), ("opencode", ["to say tabs.", "Or not."])],
+)
+def test_one_message_after_the_other_is_two_or_the_second_try_of_one(cli: str, said: list[str]) -> None:
+    """What opencode had begun when its stream was cut, it begins anew under another name."""
+    dialogue = acp(cli)
+    hear(dialogue, id=2, result={"sessionId": "theirs"})
+    (line,) = sent(dialogue.ask("a1", "Hi"))
+    records: list[AnyRecord] = []
+    for kind, message, text in (
+        ("message", "m1", "I was about"), ("message", "m2", "to say "), ("message", "m2", "tabs."),
+        ("thought", "m2", "Really?"), ("message", "m2", "Or not."),
+    ):  # fmt: skip
+        content = {"type": "text", "text": text}
+        records += update(dialogue, sessionUpdate=f"agent_{kind}_chunk", messageId=message, content=content).records
+    records += hear(dialogue, id=line["id"], result={"stopReason": "end_turn"}).records
+    assert [record.text for record in records if isinstance(record, Text)] == said
+    assert [record.text for record in records if isinstance(record, Thinking)] == ["Really?"]
+
+
+def test_all_that_was_read_and_written_is_counted() -> None:
+    """D7: what was put into the cache, and what was thought, costs too; and so does a turn that was broken off."""
+    dialogue = acp("opencode")
+    hear(dialogue, id=2, result={"sessionId": "theirs"})
+    (line,) = sent(dialogue.ask("a1", "Hi"))
+    cost = {"amount": 0.5, "currency": "USD"}
+    assert update(dialogue, sessionUpdate="usage_update", used=90, size=128_000, cost=cost).records == [
+        Window(tokens=128_000)
+    ]
+    used = {"inputTokens": 4, "cachedReadTokens": 30, "cachedWriteTokens": 56, "outputTokens": 15, "thoughtTokens": 9}
+    records = hear(dialogue, id=line["id"], result={"stopReason": "end_turn", "usage": used}).records
+    (usage,) = [record for record in records if isinstance(record, Usage)]
+    assert (usage.input_tokens, usage.output_tokens, usage.context_tokens) == (90, 24, 90)
+    (line,) = sent(dialogue.ask("a2", "Ho"))
+    update(dialogue, sessionUpdate="usage_update", used=90, cost={"amount": 0.75, "currency": "USD"})
+    records = hear(dialogue, id=line["id"], result={"stopReason": "cancelled"}).records
+    assert records[-1].cost_usd == 0.75
 
 
 def test_one_that_uses_tools_between_its_messages_is_not() -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support import SAMPLES, brief, three_ways
 
+from supervisor.driving.backends import BACKENDS
+from supervisor.driving.backends.base import Launch
 from supervisor.driving.backends.claude_lines import ClaudeOutput, ClaudeTranscript
 from supervisor.driving.lines import LineBuffer
 from supervisor.driving.transcript import Transcript
@@ -29,6 +31,16 @@ def expected() -> dict[str, list[str]]:
 
 
 EXPECTED = expected()
+
+
+def test_whatever_it_wants_it_gets_an_answer() -> None:
+    """Else it would wait for ever."""
+    dialogue = BACKENDS["claude"].dialogue(Launch(agent_id="a", folder="/nowhere", session_id="s"))
+    wish = {"type": "control_request", "request_id": "r1", "request": {"subtype": "elicitation", "message": "Who?"}}
+    reply = dialogue.hear(json.dumps(wish).encode())
+    answer = json.loads(reply.write)["response"]
+    assert (answer["subtype"], answer["request_id"]) == ("error", "r1")
+    assert dialogue.hear(b'{"type":"keep_alive"}') == ([], b"", False)
 
 
 def transcript() -> Callable[[bytes], list[AnyRecord]]:

@@ -10,7 +10,7 @@ import { look } from "../../office_view/office/look.js";
 import { darkness, daytime } from "../../office_view/office/sky.js";
 import { whereabouts } from "../../office_view/office/walk.js";
 import { applied, around, empty, permissions, toast, unheard, welcomed } from "../../office_view/state.js";
-import { activity, clock, doing, markdown, progress, wanted, whyDenied, whyEnded, wish, working } from "../../office_view/words.js";
+import { activity, clock, doing, markdown, progress, trying, wanted, whyDenied, whyEnded, wish, working } from "../../office_view/words.js";
 import { check, holds, same } from "./check.js";
 
 const PATH = [{ x: 1, y: 1 }, { x: 2, y: 1 }, { x: 2, y: 2 }];
@@ -199,6 +199,19 @@ check("tools, failures and the end", () => {
   same(whyEnded(state.rooms.get("r").end), "They agree. 3 turns in 1:05.");
   same(state.agents.get("a").failed, "");
   same(toast(state, { type: "keywordIgnored", agentId: "a", minTurns: 4 }), "Ada wants to end it before turn 4: ignored");
+});
+
+check("what goes on inside is seen until something comes of it", () => {
+  const state = after({ type: "agent_thought", agent_id: "a", text: "Hm. ".repeat(200), thought_id: "t" });
+  same(state.agents.get("a").thought.length, 300);
+  applied(state, { type: "agent_retry", agent_id: "a", attempt: 2, max_retries: 5, delay_ms: 900, reason: "overloaded", retry_id: "", seq: 7, at: 1001 });
+  same(activity(state.agents.get("a")), "thinking, tries again, 2 of 5 (overloaded)".replace("thinking", state.agents.get("a").state));
+  same(actors(state, PLAN, 1001, true)[0].tries, "tries again, 2 of 5 (overloaded)");
+  same(trying([0, 0, "unknown"]), "tries again");
+  applied(state, { type: "agent_tool", agent_id: "a", tool: "Read", status: "started", summary: "main.py", seq: 8, at: 1002 });
+  same(activity(state.agents.get("a")), `${state.agents.get("a").state}, reads main.py`);
+  applied(state, { type: "agent_compacted", agent_id: "a", before_tokens: 9, compaction_id: "c", seq: 9, at: 1003 });
+  same(state.seq, 9);
 });
 
 check("an event of a newer server changes nothing", () => {

@@ -201,6 +201,33 @@ async def test_a_person_is_asked(cli: Cli, allow: bool, scratch: Path, stub: Stu
         assert it.said[0] == ("Ada", "It is done.")
 
 
+PATCH = """apply_patch <<'EOF'
+*** Begin Patch
+*** Add File: made.txt
++made of this
+*** End Patch
+EOF
+"""
+
+
+async def test_whoever_is_asked_sees_what_will_stand_in_the_file(cli: Cli, scratch: Path, stub: Stub) -> None:
+    """Not only its name: it may be a program."""
+    async with house(scratch, stub, [cli], tools="ask") as it:
+        use = writes(cli, scratch / "state" / "agents" / "agent_001" / "made.txt")
+        use = Use(use.tool, {"cmd": PATCH} if cli.name == "codex" else {**use.arguments, "content": "made of this"})
+
+        def script(asked: Asked) -> Reply:
+            return Say(KEYWORD) if asked.after_tool or asked.answers else use
+
+        stub.script = script
+        await it.begin([cli, cli])
+        asked = await it.until(e.PermissionAsked)
+        assert "made.txt" in asked.permission.summary
+        assert "made of this" in asked.permission.summary
+        await it.runtime.request(inputs.ResolvePermission(permission_id=asked.permission.id, allow=False), "me")
+        await it.until(e.AutoModeEnded)
+
+
 async def test_who_only_talks_has_no_tools(cli: Cli, scratch: Path, stub: Stub) -> None:
     """Lean: what is not there costs nothing and does no harm."""
     stub.script = in_turn(Ada=[Say(KEYWORD)], Bo=[])

@@ -27,9 +27,11 @@ from supervisor.records import (
     ToolUse,
     TurnEnd,
     Usage,
+    Window,
 )
 
 from .base import (
+    UNREADABLE,
     Backend,
     Launch,
     Once,
@@ -51,7 +53,7 @@ if TYPE_CHECKING:
 
 ENDS = ("end_turn", "max_tokens", "max_turn_requests")
 SPOKEN = ("agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update")
-MOST_REPEATS = 2
+MOST_REPEATS = 20
 DONE = {"completed": False, "failed": True}
 
 
@@ -60,16 +62,25 @@ class Acp(Backend):
 
     name = "acp"
     keeps = False
+    tells_cost = b'"usage_update"'
+    asks_anew = False
+    """Whether a message after another, with nothing done in between, is the same one: its model was asked once more."""
     parameters: tuple[str, ...] | None = ()
 
     def command(self, launch: Launch) -> list[str]:
         return [*(launch.command or self.program), *launch.arguments]
 
+    def cost_told(self, line: bytes) -> float | None:
+        try:
+            return _cost(table((decode(line).params or {}).get("update")))
+        except UNREADABLE:
+            return None
+
     def decoder(self) -> Decoder:
-        return AcpTranscript()
+        return AcpTranscript(asks_anew=self.asks_anew)
 
     def dialogue(self, launch: Launch) -> Dialogue:
-        return AcpDialogue(launch, introduce=True)
+        return AcpDialogue(launch, introduce=True, asks_anew=self.asks_anew)
 
 
 class Turns:
@@ -78,13 +89,14 @@ class Turns:
     `session/prompt` is our own line, and an answer to its id ends the turn.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, asks_anew: bool) -> None:
         self._turn: Spoken | None = None
+        self._asks_anew = asks_anew
 
     def follow(self, heard: Heard) -> list[AnyRecord]:
         if heard.method == "session/prompt":
             about = table((heard.params or {}).get("_meta"))
-            self._turn = Spoken(heard.id, str(about.get("ask", "")), str(about.get("turn", "")))
+            self._turn = Spoken(heard.id, str(about.get("ask", "")), str(about.get("turn", "")), self._asks_anew)
         elif self._turn is not None:
             records = self._turn.hear(heard)
             self._turn = None if self._turn.over else self._turn
@@ -99,12 +111,12 @@ class Turns:
 class Spoken:
     """One turn: what is said, done and used in it."""
 
-    def __init__(self, rpc_id: int | str | None, ask_id: str, nonce: str) -> None:
+    def __init__(self, rpc_id: int | str | None, ask_id: str, nonce: str, asks_anew: bool) -> None:
         self.over = False
-        self._rpc_id, self._ask, self._nonce = rpc_id, ask_id, nonce
+        self._rpc_id, self._ask, self._nonce, self._asks_anew = rpc_id, ask_id, nonce, asks_anew
         self._seen = False
         self._speaking, self._thought, self._said = "", "", ""
-        self._blocks = 0
+        self._blocks = self._thoughts = 0
         self._message, self._repeats = "", 0
         self._tools: dict[str, bool] = {}  # by id: whether its summary was told
         self._rounds = 1
@@ -129,20 +141,22 @@ class Spoken:
         kind = update.get("sessionUpdate")
         if kind == "usage_update":
             self._context = count(update.get("used")) or None
-            amount = table(update.get("cost")).get("amount")
-            self._cost = float(amount) if isinstance(amount, int | float) else self._cost
-            return []
+            self._cost = _cost(update) if _cost(update) is not None else self._cost
+            window = count(update.get("size"))
+            return [Window(tokens=window)] if window else []
         if kind not in SPOKEN:
             return []
         records = self._taken()
         text = str(table(update.get("content")).get("text") or "")
+        if kind in ("agent_message_chunk", "agent_thought_chunk"):
+            records += self._begin_message(update.get("messageId"))
         match kind:
             case "agent_message_chunk":
-                self._count_message(update.get("messageId"))
                 records += self._end_thought()
                 self._speaking += text
                 return [*records, Delta(text=text, message_id=self._name)] if text else records
             case "agent_thought_chunk":
+                records += self._end_block()
                 self._thought += text
                 return records
         return [*records, *self._end_thought(), *self._end_block(), *self._tool(update)]
@@ -150,12 +164,17 @@ class Spoken:
     @property
     def runs_away(self) -> bool:
         """One message after the other without doing anything: a CLI that asks its model again for ever."""
-        return self._repeats > MOST_REPEATS
+        return self._repeats > (1 if self._asks_anew else MOST_REPEATS)
 
-    def _count_message(self, name: object) -> None:
-        if name and name != self._message:
-            self._repeats += bool(self._message)
-            self._message = str(name)
+    def _begin_message(self, name: object) -> list[AnyRecord]:
+        """Another name is another message; where it only takes the place of the last, what that had begun is void."""
+        if not name or name == self._message:
+            return []
+        follows, self._message = bool(self._message), str(name)
+        self._repeats += follows
+        if follows and self._asks_anew:
+            self._speaking = self._thought = ""
+        return [*self._end_thought(), *self._end_block()]
 
     @property
     def _name(self) -> str:
@@ -173,7 +192,8 @@ class Spoken:
 
     def _end_thought(self) -> list[AnyRecord]:
         thought, self._thought = self._thought, ""
-        return [Thinking(text=thought)] if thought else []
+        self._thoughts += bool(thought)
+        return [Thinking(uuid=f"{self._ask}:{self._nonce}:t{self._thoughts}", text=thought)] if thought else []
 
     def _tool(self, update: dict[str, Any]) -> list[AnyRecord]:
         tool_id, status = str(update.get("toolCallId", "")), str(update.get("status"))
@@ -202,7 +222,7 @@ class Spoken:
             why = "the model's answer was cut off again and again"
             return [*records, *self._fail(Failure(kind="network", message=why))]
         if reason == "cancelled":
-            return [*records, Interrupted(), TurnEnd(ask_ids=(self._ask,), outcome="interrupted")]
+            return [*records, Interrupted(), TurnEnd(ask_ids=(self._ask,), outcome="interrupted", cost_usd=self._cost)]
         if reason not in ENDS:
             why = "it refused to answer" if reason == "refusal" else f"it stopped ({reason})"
             return [*records, *self._fail(Failure(kind="refused", message=why))]
@@ -211,15 +231,14 @@ class Spoken:
         return [*records, MessageEnd(message_id=last), end]
 
     def _fail(self, why: Failure) -> list[AnyRecord]:
-        return [why, TurnEnd(ask_ids=(self._ask,), outcome="failed", text=why.message)]
+        return [why, TurnEnd(ask_ids=(self._ask,), outcome="failed", text=why.message, cost_usd=self._cost)]
 
     def _usage(self, result: dict[str, Any]) -> list[AnyRecord]:
         usage = table(result.get("usage"))
         other = table(table(table(result.get("_meta")).get("quota")).get("token_count"))
-        read = count(usage.get("inputTokens")) + count(usage.get("cachedReadTokens")) or count(
-            other.get("input_tokens")
-        )
-        out = count(usage.get("outputTokens")) or count(other.get("output_tokens"))
+        read = sum(count(usage.get(f"{kind}Tokens")) for kind in ("input", "cachedRead", "cachedWrite"))
+        out = sum(count(usage.get(f"{kind}Tokens")) for kind in ("output", "thought"))
+        read, out = read or count(other.get("input_tokens")), out or count(other.get("output_tokens"))
         if not read and not out:
             return []
         context = self._context or read // self._rounds + out
@@ -231,8 +250,8 @@ class AcpTranscript:
 
     first_keys: tuple[str, ...] = ("jsonrpc",)
 
-    def __init__(self) -> None:
-        self._turns = Turns()
+    def __init__(self, *, asks_anew: bool = False) -> None:
+        self._turns = Turns(asks_anew=asks_anew)
         self._once = Once()
 
     def is_record(self, value: dict[str, Any]) -> bool:
@@ -240,7 +259,7 @@ class AcpTranscript:
 
     def decode(self, line: bytes, offset: int) -> list[AnyRecord]:
         records = self._turns.follow(decode(line))
-        kept = (r for r in records if not isinstance(r, Delta | PromptTaken | TurnEnd))
+        kept = (r for r in records if not isinstance(r, Delta | PromptTaken | Window | TurnEnd))
         placed = (msgspec.structs.replace(record, offset=offset) for record in kept)
         return [record for record in placed if not isinstance(record, Text) or self._once.first(record.uuid)]
 
@@ -248,17 +267,17 @@ class AcpTranscript:
 class AcpDialogue(RpcDialogue):
     """One process with one session."""
 
-    def __init__(self, launch: Launch, *, introduce: bool = False) -> None:
+    def __init__(self, launch: Launch, *, introduce: bool = False, asks_anew: bool = False) -> None:
         """`introduce`: the CLI takes no system prompt, so the first prompt of a session begins with it."""
         super().__init__(launch)
-        self._turns = Turns()
+        self._turns = Turns(asks_anew=asks_anew)
         self._session = launch.own_id
         self._loads = False
         self._version = ""
         self._model = ""
         self._told = ""  # the history, as it is told when a session is loaded
         self._telling = False
-        self._cost_before = 0.0
+        self._cost_before = launch.spent
         self._open = False
         self._stopped = False  # a turn that ran away was told to end
         self._introduce = introduce
@@ -347,8 +366,7 @@ class AcpDialogue(RpcDialogue):
         if update.get("sessionUpdate") == "user_message_chunk":
             self._told += str(table(update.get("content")).get("text") or " ")
         elif update.get("sessionUpdate") == "usage_update":
-            amount = table(update.get("cost")).get("amount")
-            self._cost_before = float(amount) if isinstance(amount, int | float) else 0.0
+            self._cost_before = _cost(update) or self._cost_before
         return Reply([])
 
     def wanted(self, rpc_id: int | str, method: str, params: dict[str, Any]) -> Reply:
@@ -366,6 +384,12 @@ class AcpDialogue(RpcDialogue):
         summary = what_it_wants(call.get("rawInput")) or whole_wish(_title_and_changes(call))
         tool = str(call.get("kind") or "tool")
         return self.decide(permission, tool, summary, str(call.get("toolCallId", "")))
+
+
+def _cost(update: dict[str, Any]) -> float | None:
+    """What the session has cost so far."""
+    amount = table(update.get("cost")).get("amount")
+    return float(amount) if isinstance(amount, int | float) and 0 <= amount < 1e9 else None
 
 
 def _tells(heard: Heard) -> bool:

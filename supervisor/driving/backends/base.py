@@ -46,6 +46,8 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     """The program and its first arguments, where not the backend's own."""
     arguments: tuple[str, ...] = ()
     """Further arguments, at the end."""
+    spent: float = 0.0
+    """What the CLI will count on from, in dollars: what the session that it takes up has cost by its own account."""
     model: str = ""
     parameters: dict[str, Parameter] = {}
     """What else is to hold for the model, by the CLI's own names."""
@@ -135,6 +137,10 @@ class Backend(ABC):
     """The environment variables that this CLI needs to sign in and to reach its model."""
     keeps: bool = True
     """Whether the CLI writes a transcript of its own; else what it prints is kept as one."""
+    tells_retries: bool = False
+    """Whether its transcript says that it tries again; else what it prints is believed."""
+    tells_cost: bytes = b""
+    """What stands in the lines that say what a session has cost, where the CLI counts on from the last of them."""
     oldest: str = ""
     """The oldest version that is known to work."""
     tested: str = ""
@@ -174,6 +180,10 @@ class Backend(ABC):
         """The transcript, once it is there."""
         path = kept_transcript(launch)
         return path if path.exists() else None
+
+    def cost_told(self, line: bytes) -> float | None:
+        """What a session has cost by a line of its transcript that has `tells_cost` in it."""
+        return None
 
     def resumable_at(self, launch: Launch, environment: Mapping[str, str]) -> float:
         """The Unix time before which it must not be told to resume its session."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from supervisor.records import PermissionAsked, PermissionGone, TurnEnd
 
 from .base import Backend, Launch, Reply, SignIn, line_of
-from .claude_lines import ClaudeOutput, ClaudeTranscript
+from .claude_lines import ClaudeOutput, ClaudeTranscript, cost_told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,6 +46,8 @@ class Claude(Backend):
     oldest: str = "2.1.0"
     tested: str = "2.1.326"
     install: str = "npm install -g @anthropic-ai/claude-code"
+    tells_retries = True
+    tells_cost = b'"cost-state"'
     sign_in: SignIn | None = SignIn(
         ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
         ("auth", "status"),
@@ -79,6 +83,10 @@ class Claude(Backend):
         found = self.watched(launch, environment).glob(f"*/{launch.session_id}.jsonl")
         return next(iter(sorted(found)), None)
 
+    def cost_told(self, line: bytes) -> float | None:
+        """It writes this down whenever it ends in good order."""
+        return cost_told(line)
+
     def decoder(self) -> Decoder:
         return ClaudeTranscript()
 
@@ -94,6 +102,7 @@ class ClaudeDialogue:
     def __init__(self, launch: Launch) -> None:
         self._output = ClaudeOutput(self.OPENED)
         self._tools = launch.tools
+        self._spent = launch.spent
         self._interrupts = 0
         self._waiting: dict[str, dict[str, object]] = {}
 
@@ -120,8 +129,23 @@ class ClaudeDialogue:
             elif isinstance(record, TurnEnd):
                 gone, self._waiting = self._waiting, {}
                 records += [PermissionGone(permission_id=permission_id) for permission_id in gone]
+                records.append(self._since_the_start(record))
+                continue
             records.append(record)
-        return Reply(records, write)
+        return Reply(records, write + self._refuse(self._output.unknown))
+
+    def _since_the_start(self, end: TurnEnd) -> TurnEnd:
+        """What the session had cost before this process was counted then."""
+        if end.cost_usd is None:
+            return end
+        return msgspec.structs.replace(end, cost_usd=max(0.0, end.cost_usd - self._spent))
+
+    def _refuse(self, request_id: str) -> bytes:
+        """Whatever it wants, it gets an answer: else it would wait for ever."""
+        if not request_id:
+            return b""
+        response = {"subtype": "error", "request_id": request_id, "error": "This is not offered here."}
+        return line_of({"type": "control_response", "response": response})
 
     def permit(self, permission_id: str, allow: bool) -> bytes:
         if permission_id not in self._waiting:

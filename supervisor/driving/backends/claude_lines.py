@@ -32,9 +32,10 @@ from supervisor.records import (
     ToolUse,
     TurnEnd,
     Usage,
+    Window,
 )
 
-from .base import BY_STATUS, Once, shorten, tool_summary, what_it_wants
+from .base import BY_STATUS, UNREADABLE, Once, count, shorten, table, tool_summary, what_it_wants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,6 +161,7 @@ class _Output(msgspec.Struct):
     result: str | None = None
     errors: list[Any] | None = None
     total_cost_usd: float | None = None
+    model_usage: Any = msgspec.field(name="modelUsage", default=None)
     user_message_uuids: list[str] | None = None
     origin: _Origin | None = None
     rate_limit_info: _Limit | None = None
@@ -298,8 +300,11 @@ class ClaudeOutput:
         self._opened = opened
         self.wanted: dict[str, object] = {}
         """What the last tool that needs a permission was called with."""
+        self.unknown = ""
+        """A request in the last line that nobody here can fulfil."""
 
     def decode(self, line: bytes) -> list[AnyRecord]:
+        self.unknown = ""
         return list(self._records(_leniently(_decode_output, _Output, line)))
 
     def _records(self, line: _Output) -> Iterator[AnyRecord]:
@@ -317,6 +322,8 @@ class ClaudeOutput:
             case "command_lifecycle" if line.state in ("queued", "started", "completed", "cancelled"):
                 yield PromptTaken(ask_ids=(line.command_uuid,), state=line.state)  # type: ignore[arg-type]  # just checked
             case "result":
+                if window := _window(line.model_usage):
+                    yield Window(tokens=window)
                 yield _result(line)
             case "rate_limit_event" if line.rate_limit_info:
                 info = line.rate_limit_info
@@ -335,6 +342,8 @@ class ClaudeOutput:
                     permission_id=line.request_id, tool=line.request.tool_name, summary=what_it_wants(self.wanted),
                     tool_id=line.request.tool_use_id or "",
                 )  # fmt: skip
+            case "control_request":
+                self.unknown = line.request_id
             case "control_cancel_request":
                 yield PermissionGone(permission_id=line.request_id)
             case "system" if line.subtype == "init":
@@ -377,6 +386,21 @@ def _usage(message: _Message, tokens: _Tokens, offset: int) -> Usage:
     fresh = (tokens.input_tokens or 0) + (tokens.cache_creation_input_tokens or 0)
     read, out = fresh + (tokens.cache_read_input_tokens or 0), tokens.output_tokens or 0
     return Usage(offset=offset, message_id=message.id, input_tokens=read, output_tokens=out, context_tokens=read + out)
+
+
+def cost_told(line: bytes) -> float | None:
+    """In a line that says what the session has cost."""
+    try:
+        told = msgspec.json.decode(line)
+        cost = told["totalCostUSD"] if told["type"] == "cost-state" else None
+    except (*UNREADABLE, OverflowError):
+        return None
+    return float(cost) if isinstance(cost, int | float) and 0 <= cost < 1e9 else None
+
+
+def _window(usage: Any) -> int:
+    """Of the model that can hold most: the others only help."""
+    return max((count(table(one).get("contextWindow")) for one in table(usage).values()), default=0)
 
 
 def _result(line: _Output) -> TurnEnd:

@@ -18,6 +18,7 @@ from supervisor.records import (
     SessionLost,
     Text,
     TurnEnd,
+    Window,
 )
 
 from .base import Backend, Launch, Reply, SignIn, count, line_of, rows, table, version_of, what_it_wants, whole_wish
@@ -193,6 +194,9 @@ class CodexDialogue(RpcDialogue):
                 self._said = str(item["text"])
                 name = str(item.get("id", ""))
                 return [Text(uuid=name, message_id=name, text=self._said)]
+            case "thread/tokenUsage/updated":
+                window = count(table(params.get("tokenUsage")).get("modelContextWindow"))
+                return [Window(tokens=window)] if window else []
             case "item/started" if item.get("type") == "fileChange":
                 changes = (
                     f"{change.get('path', '')}:\n{change.get('diff', '')}" for change in rows(item.get("changes"))

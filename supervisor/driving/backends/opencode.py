@@ -19,6 +19,7 @@ class OpenCode(Acp):
     """Starts, resumes and bounds opencode, which is configured by a variable."""
 
     name = "opencode"
+    asks_anew = True
     program = ("opencode",)
     allow = ("OPENCODE_*", "OPENAI_*", "ANTHROPIC_*", "GEMINI_*", "GOOGLE_*", "OPENROUTER_*", "AWS_*", "AZURE_*")
     oldest, tested = "1.18.0", "1.18.33"
@@ -55,4 +56,4 @@ class OpenCode(Acp):
         }  # fmt: skip
 
     def dialogue(self, launch: Launch) -> Dialogue:
-        return AcpDialogue(launch, introduce=launch.tools != "none")
+        return AcpDialogue(launch, introduce=launch.tools != "none", asks_anew=True)
