@@ -39,7 +39,7 @@ export function actors(state, plan, now, calm) {
 function actor(agent, here, leaving, chairs, speaker, room, now, calm) {
   const chair = here.walking ? undefined : chairs.get(`${here.x},${here.y}`);
   const tool = agent.tool ?? "";
-  const tries = agent.tries ? trying(agent.tries) : "";
+  const tries = agent.tries ? trying([agent.tries[0], agent.tries[1], ""]) : "";
   const [permission] = agent.permissions ?? [];
   const waits = permission ? wish(permission) : "";
   const working = Boolean(tool) && !waits;

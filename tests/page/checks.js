@@ -206,7 +206,7 @@ check("what goes on inside is seen until something comes of it", () => {
   same(state.agents.get("a").thought.length, 300);
   applied(state, { type: "agent_retry", agent_id: "a", attempt: 2, max_retries: 5, delay_ms: 900, reason: "overloaded", retry_id: "", seq: 7, at: 1001 });
   same(activity(state.agents.get("a")), "thinking, tries again, 2 of 5 (overloaded)".replace("thinking", state.agents.get("a").state));
-  same(actors(state, PLAN, 1001, true)[0].tries, "tries again, 2 of 5 (overloaded)");
+  same(actors(state, PLAN, 1001, true)[0].tries, "tries again, 2 of 5");
   same(trying([0, 0, "unknown"]), "tries again");
   applied(state, { type: "agent_tool", agent_id: "a", tool: "Read", status: "started", summary: "main.py", seq: 8, at: 1002 });
   same(activity(state.agents.get("a")), `${state.agents.get("a").state}, reads main.py`);

@@ -319,7 +319,7 @@ def what_it_wants(given: Any) -> str:
     rest = {name: value for name, value in given.items() if name != key and value not in (None, "", [], {})}
     if key in COMMANDS:
         rest.pop("description", None)
-    return whole_wish("\n".join([_words(given[key]), *(f"{name}: {_words(value)}" for name, value in rest.items())]))
+    return whole_wish("\n".join([_words(given[key]), *(_field(name, _words(value)) for name, value in rest.items())]))
 
 
 def whole_wish(text: str) -> str:
@@ -334,6 +334,10 @@ def _most_telling(given: Any) -> str:
         return ""
     known = (key for key in TELLING if given.get(key) and isinstance(given[key], str | list))
     return next(known, next((key for key, value in given.items() if isinstance(value, str) and value), ""))
+
+
+def _field(name: str, value: str) -> str:
+    return f"{name}:\n{value}" if "\n" in value else f"{name}: {value}"
 
 
 def _words(value: Any) -> str:
