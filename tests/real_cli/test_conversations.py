@@ -7,12 +7,14 @@ import os
 import signal
 import subprocess
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import psutil
 import pytest
 import trio
-from support import SUPERVISOR, eventually_sync, supervisor
+from support import SUPERVISOR, eventually, eventually_sync, supervisor
 
 from real_cli.clis import CLIS, KEY, Cli
 from real_cli.conftest import ready
@@ -288,6 +290,23 @@ async def test_a_rate_limit_is_waited_for(cli: Cli, scratch: Path, stub: Stub, m
         assert it.said == [("Ada", "One."), ("Bo", "Two.")]
 
 
+async def test_a_limit_that_names_its_end_is_waited_for_until_then(scratch: Path, stub: Stub) -> None:
+    """D14: the real time, and no other; codex has it from the account's windows."""
+    ends_at = int(time.time()) + 12
+    windows = {"used-percent": "100", "window-minutes": "300", "reset-at": str(ends_at)}
+    headers = tuple((f"x-codex-primary-{name}", value) for name, value in windows.items())
+    limited = replace(LIMITED["codex"], headers=headers)
+    stub.script = in_turn(Ada=[Say("One."), Say(KEYWORD)], Bo=[limited, Say("Two.")])
+    codex = ready("codex")
+    async with house(scratch, stub, [codex]) as it:
+        await it.begin([codex, codex])
+        paused = await it.until(e.AutoModePaused)
+        assert (paused.reason, round(paused.retryAt)) == ("rate_limit", ends_at)
+        end = await it.until(e.AutoModeEnded)
+        assert end.reason == "keyword"
+        assert it.said == [("Ada", "One."), ("Bo", "Two.")]
+
+
 FULL = {
     "claude": Fault(400, "prompt is too long: 210000 tokens > 200000 maximum"),
     "codex": Fault(400, "Your input exceeds the context window of this model.", "context_length_exceeded"),
@@ -456,3 +475,38 @@ async def test_no_process_is_left_when_it_is_stopped_in_mid_turn(cli: Cli, scrat
         before = trio.current_time()
         await it.runtime.stop()
         assert trio.current_time() - before < 12
+
+
+def runs(cli: Cli, command: str) -> Use:
+    """Its own tool for commands."""
+    return {
+        "claude": Use("Bash", {"command": command}),
+        "codex": Use("exec_command", {"cmd": command}),
+        "gemini": Use("run_shell_command", {"command": command}),
+        "opencode": Use("bash", {"command": command, "description": "Wait"}),
+    }[cli.name]
+
+
+def running(command: str) -> list[int]:
+    return [one.pid for one in psutil.process_iter(["cmdline"]) if one.info["cmdline"] == command.split()]
+
+
+@pytest.mark.parametrize("how", ["stopped", "killed"])
+async def test_what_a_tool_runs_ends_with_its_cli(cli: Cli, how: str, scratch: Path, stub: Stub) -> None:
+    """C2: also what it has begun in a session of its own."""
+    (scratch / "log").touch()
+    command = f"tail -f {scratch / 'log'}"
+
+    def script(asked: Asked) -> Reply:
+        return Say(KEYWORD) if asked.after_tool or asked.answers else runs(cli, command)
+
+    stub.script = script
+    async with house(scratch, stub, [cli], tools="all") as it:
+        await it.begin([cli, cli], max_messages=1)
+        await eventually(lambda: running(command), 60)
+        if how == "killed":
+            stub.script = lambda asked: Say(KEYWORD)
+            os.kill(it.pid("Ada"), signal.SIGKILL)
+            await it.until(e.AutoModeEnded)
+            assert running(command) == []
+    assert running(command) == []
