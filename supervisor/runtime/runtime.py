@@ -99,6 +99,7 @@ class Request:
         self.command, self.client = command, client
         self.request_id = None if isinstance(command, inputs.StartRoom) else command.request_id
         self.answer = ""
+        """Not to be told before it is `done`: what it says is safe then."""
         self.refused: Refused | None = None
         self.done = trio.Event()
 
@@ -270,7 +271,9 @@ class AgentRuntime:
         request = Request(command, client)
         self._put(request)
         await self._wait_for(request.done)
-        return request.answer or error(command.request_id, "invalid_state", "The supervisor is stopping.")
+        if not request.done.is_set():
+            return error(command.request_id, "invalid_state", "The supervisor stops, and this was not saved.")
+        return request.answer
 
     async def begin(self, given: inputs.StartRoom | inputs.StartAutoMode) -> None:
         """Open a room, or begin a conversation, for a command line; raises Refused."""
@@ -348,7 +351,7 @@ class AgentRuntime:
                 if isinstance(item, Look):
                     waiting.append(item)
                     continue
-                if isinstance(item, Request) and self._repeated(item):
+                if isinstance(item, Request) and self._repeated(item, batch):
                     waiting.append(item)
                     continue
                 todo += self._decide(item, now, batch)
@@ -360,6 +363,7 @@ class AgentRuntime:
                 LOG.error("stopped without saving the last step: %s", self.trouble)
                 await self._close(save=False)
                 return
+            self._remember(batch)
             self.bus.publish(batch.events)
             for done in waiting:
                 if isinstance(done, Look):
@@ -381,13 +385,19 @@ class AgentRuntime:
                 await self._news.wait()
         await trio.lowlevel.checkpoint()  # whoever is ready may add to this step: one commit for all
 
-    def _repeated(self, request: Request) -> bool:
+    def _repeated(self, request: Request, batch: Batch) -> bool:
         """The same request again, while the first was on its way."""
-        known = self._requests.get((request.client, request.request_id or ""))
-        if known is None or request.request_id is None:
+        if request.request_id is None:
             return False
-        request.answer = known
-        return True
+        key = (request.client, request.request_id)
+        request.answer = self._requests.get(key) or batch.answers.get(key, "")
+        return bool(request.answer)
+
+    def _remember(self, batch: Batch) -> None:
+        """What was answered, once it is safe."""
+        self._requests.update(batch.answers)
+        while len(self._requests) > REMEMBERED_REQUESTS:
+            self._requests.popitem(last=False)
 
     def _decide(self, item: inputs.AnyInput | Request, now: float, batch: Batch) -> list[effects.AnyEffect]:
         given = item.command if isinstance(item, Request) else item
@@ -426,11 +436,7 @@ class AgentRuntime:
     def _answered(self, request: Request, answer: str, batch: Batch) -> None:
         request.answer = answer
         if request.request_id is not None:
-            key = (request.client, request.request_id)
-            self._requests[key] = answer
-            if len(self._requests) > REMEMBERED_REQUESTS:
-                self._requests.popitem(last=False)
-            batch.answers.append((*key, answer))
+            batch.answers[request.client, request.request_id] = answer
 
     async def _commit(self, batch: Batch) -> bool:
         """Try until it is safe; nothing has gone out before that. False where a stop cannot wait any longer: then it

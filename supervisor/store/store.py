@@ -66,8 +66,8 @@ class Batch(msgspec.Struct, kw_only=True):
     """Session, agent, offset, and the bytes before it."""
     started: list[Process] = []
     ended: list[str] = []
-    answers: list[tuple[str, str, str]] = []
-    """Client, request, and what it was answered."""
+    answers: dict[tuple[str, str], str] = {}
+    """What a request of a client was answered."""
     snapshot: bytes = b""
 
     def __bool__(self) -> bool:
@@ -139,7 +139,8 @@ class Store:
         many("INSERT OR REPLACE INTO tails VALUES (?, ?, ?, ?)", batch.tails)
         many("DELETE FROM processes WHERE agent_id = ?", [(agent,) for agent in batch.ended])
         many("INSERT OR REPLACE INTO processes VALUES (?, ?, ?)", [(p.agent_id, p.pid, p.born) for p in batch.started])
-        many("INSERT OR IGNORE INTO requests VALUES (?, ?, ?, ?)", [(*row, batch.at) for row in batch.answers])
+        answers = [(*key, answer, batch.at) for key, answer in batch.answers.items()]
+        many("INSERT OR IGNORE INTO requests VALUES (?, ?, ?, ?)", answers)
         if batch.snapshot:
             seq = msgspec.json.decode(batch.snapshot, type=Stamp).seq
             self._connection.execute("DELETE FROM snapshots WHERE seq < ?", (seq,))

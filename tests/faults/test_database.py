@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -17,13 +18,16 @@ from pysqlite3 import dbapi2 as sqlite3
 from serving import place, until
 from support import ROOT, eventually
 
+from supervisor.core import inputs
 from supervisor.errors import StoreError
 from supervisor.events import Status
 from supervisor.runtime import runtime
+from supervisor.runtime.answers import error, message
 from supervisor.store import store
 from supervisor.store.store import Batch, Prompt, Store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
@@ -54,6 +58,17 @@ def older(path: Path) -> None:
     ):  # fmt: skip
         connection.execute(statement)
     connection.close()
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[Any]:
+    """Another program writes to it, and does not come to an end."""
+    other = sqlite3.connect(folder / "state" / "office.db", isolation_level=None, timeout=10)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield other
+    finally:
+        other.close()
 
 
 DIE = """
@@ -173,6 +188,50 @@ async def test_a_full_disk_loses_nothing_that_was_acknowledged(folder: Path) -> 
         assert sorted(answered) == list(range(40))
     async with place(folder) as again, again.client() as client:
         assert len(client.welcome["snapshot"]["rooms"]) == 41
+
+
+async def test_a_request_that_is_sent_again_while_nothing_can_be_saved_is_answered_when_it_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No answer is known before what it says is safe; then both get the same one, and it has happened once."""
+    monkeypatch.setattr(store, "LOCKED_SECONDS", 0.1)
+    answers: list[str] = []
+    async with place(folder) as here, here.client() as client:
+
+        async def ask() -> None:
+            answers.append(await here.runtime.request(inputs.CreateRoom(name="once", request_id="r1"), "me"))
+
+        with locked(folder) as other:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ask)
+                await until(client, "status", level="error")
+                nursery.start_soon(ask)
+                await until(client, "status", level="error")
+                assert answers == []
+                other.execute("ROLLBACK")
+        assert answers == [message("ack", "r1")] * 2
+        assert len(here.runtime.core.state.rooms) == 1
+
+
+async def test_a_stop_that_gives_up_on_the_database_acknowledges_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "LAST_WORDS_SECONDS", 0.2)
+    monkeypatch.setattr(store, "LOCKED_SECONDS", 0.1)
+    answers: list[str] = []
+    async with place(folder) as here, here.client() as client:
+
+        async def ask() -> None:
+            answers.append(await here.runtime.request(inputs.CreateRoom(name="lost", request_id="r1"), "me"))
+
+        with locked(folder):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ask)
+                await until(client, "status", level="error")
+                await here.runtime.stop()
+    assert answers == [error("r1", "invalid_state", "The supervisor stops, and this was not saved.")]
+    async with place(folder) as again:
+        assert not again.runtime.core.state.rooms
 
 
 @pytest.mark.parametrize("stuck", [False, True])
