@@ -303,6 +303,11 @@ class AgentRuntime:
     def seq(self) -> int:
         return self.core.state.seq
 
+    @property
+    def hindrance(self) -> str:
+        """What makes everything slower than it could be."""
+        return self._watcher.trouble
+
     def now(self) -> float:
         return self._clock.now()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -17,13 +18,16 @@ from promises import rows
 from pysqlite3 import dbapi2 as sqlite3
 from serving import place, until
 from support import ROOT, eventually
+from websockets.trio.client import connect as connect_socket
 
+from supervisor.cli import control
 from supervisor.core import inputs
-from supervisor.errors import StoreError
+from supervisor.errors import ServerError, StoreError
 from supervisor.events import Status
 from supervisor.runtime import runtime
 from supervisor.runtime.answers import error, message
 from supervisor.store import store
+from supervisor.store.folder import ServerNote
 from supervisor.store.store import Batch, Prompt, Store
 
 if TYPE_CHECKING:
@@ -162,6 +166,45 @@ async def test_another_program_holds_the_database_while_it_runs(folder: Path, mo
         seen = await until(client, "autoModeEnded")
         assert any(event.get("message") == "the database can be written again" for event in seen)
         assert seen[-1]["reason"] == "keyword"
+
+
+async def test_whoever_comes_while_nothing_can_be_saved_is_told_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, and welcomed when that is possible; commands do not wait for it."""
+    monkeypatch.setattr(store, "LOCKED_SECONDS", 0.1)
+    async with place(folder) as here, here.client() as client:
+        with locked(folder) as other:
+            here.runtime.ended("nobody")  # a step that waits
+            await until(client, "status", level="error")
+            note = ServerNote(pid=1, url="", ws_url=here.ws_url, token=here.tokens.operator, view_token="")
+            with pytest.raises(ServerError, match=r"cannot be written \(database is locked\)"):
+                await control.snapshot(note)
+            async with connect_socket(here.ws_url) as socket:
+                await socket.send(f'{{"type":"hello","token":"{here.tokens.operator}"}}')
+                for _ in range(2):  # as often as everybody else
+                    told = json.loads(await socket.recv())
+                    assert (told["type"], told["level"]) == ("status", "error")
+                other.execute("ROLLBACK")
+                while (told := json.loads(await socket.recv()))["type"] == "status":
+                    pass
+                assert told["type"] == "welcome"
+
+
+async def test_a_patient_client_waits_until_it_is_welcomed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "LOCKED_SECONDS", 0.1)
+    async with place(folder) as here, here.client() as client, trio.open_nursery() as nursery:
+        with locked(folder) as other:
+            here.runtime.ended("nobody")  # a step that waits
+            await until(client, "status", level="error")
+
+            async def come() -> None:
+                async with here.client() as late:
+                    assert late.welcome["snapshot"]["rooms"] == []
+
+            nursery.start_soon(come)
+            await until(client, "status", level="error")
+            other.execute("ROLLBACK")
 
 
 async def test_a_full_disk_loses_nothing_that_was_acknowledged(folder: Path) -> None:

@@ -166,6 +166,15 @@ async def test_a_late_viewer_sees_the_present_and_a_returning_one_misses_nothing
             assert all(m["seq"] < before for m in older["messages"])
 
 
+async def test_who_comes_later_is_told_what_still_hinders(folder: Path) -> None:
+    """What was said of it once, before anybody came, is still so."""
+    async with place(folder) as here:
+        here.runtime._watcher.trouble = "files cannot be watched (none left); looking every second instead"
+        async with here.client() as late:
+            told = (await until(late, "status", level="warning"))[-1]
+            assert told["message"] == here.runtime.hindrance
+
+
 async def test_rubbish_gets_an_error_each_and_the_connection_goes_on(folder: Path) -> None:
     async with place(folder) as here, raw(here.ws_url) as rough:
         await rough.send(json.dumps({"type": "hello", "token": here.tokens.operator}))
