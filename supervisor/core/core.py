@@ -299,6 +299,11 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
     def _autos(self) -> list[Room]:
         return [room for room in self.state.rooms.values() if room.auto is not None and room.id not in self.asleep]
 
+    @property
+    def conversing(self) -> bool:
+        """Whether the running time of a conversation passes."""
+        return any(room.auto is not None and room.auto.paused is None for room in self._autos())
+
     # -- agents and tasks -----------------------------------------------------------------------------------------
 
     def _check_config(self, config: inputs.AgentConfig, room: Room | None) -> str:
@@ -465,7 +470,7 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
             self._end(self._running(room_id), "user", e.PERSON)
 
     def _wake(self, given: inputs.Wake) -> None:
-        away = max(0.0, self.now - self.state.at) if self.state.at else 0.0
+        away = max(0.0, self.now - max(self.state.at, given.alive_at)) if self.state.at else 0.0
         self.woke_at = self.now
         if given.fresh:
             for room in list(self.state.rooms.values()):

@@ -323,6 +323,8 @@ class Wake(Fact, frozen=True, kw_only=True):
     """A start: what was running goes on (`fresh`: is ended)."""
 
     fresh: bool = False
+    alive_at: float = 0.0
+    """When the last sign of life was given before, which may be later than the last event."""
 
 
 class StartRoom(Fact, frozen=True, kw_only=True):

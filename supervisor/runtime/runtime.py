@@ -60,6 +60,9 @@ COMMIT_RETRY_SECONDS = 0.5
 LAST_WORDS_SECONDS = 10.0
 """How long a stop waits for a database that cannot be written."""
 HEARTBEAT_SECONDS, LONGEST_NAP = 1.0, 5.0
+SIGN_SECONDS = 2.0
+"""How often a sign of life is stored while a conversation runs and nothing happens: a kill gives it back no more of its
+running time than that."""
 REMEMBERED_REQUESTS = 10_000
 INTRODUCTION = (
     "You are {name}, in the role of {role}. You work in an office with other agents and talk to them. Each "
@@ -155,7 +158,8 @@ class AgentRuntime:
         self._store = await in_thread(Store, self._folder.database)
         try:
             self.core = Core(self._rules(alone=alone), self._store.load())
-            self._clock.not_before(self.core.state.at)
+            self._signed_at = self._store.alive_at()
+            self._clock.not_before(max(self.core.state.at, self._signed_at))
             self._requests.update(self._store.requests())
             async with trio.open_nursery() as self._nursery:
                 self._watcher = Watcher(lambda text: self.show(e.Status(level="warning", message=text)))
@@ -244,7 +248,7 @@ class AgentRuntime:
             if agent.ask_id is not None and agent.ask_id in open_prompts:
                 self._prompts[agent.ask_id] = open_prompts[agent.ask_id].prompt
                 colleague.take_up(agent.ask_id, answering.get(agent.id))
-        self.tell(inputs.Wake(fresh=fresh))
+        self.tell(inputs.Wake(fresh=fresh, alive_at=self._signed_at))
 
     # -- what comes in --------------------------------------------------------------------------------------------
 
@@ -383,8 +387,12 @@ class AgentRuntime:
     async def _wait(self) -> None:
         deadline = self.core.next_deadline()
         while not self._inbox and not self._batch:
-            left = math.inf if deadline is None else deadline - self._clock.now()
+            now = self._clock.now()
+            left = math.inf if deadline is None else deadline - now
             if left <= 0:
+                break
+            if self.core.conversing and now >= max(self.core.state.at, self._signed_at) + SIGN_SECONDS:
+                self._batch.alive, self._signed_at = True, now
                 break
             with trio.move_on_after(min(left, HEARTBEAT_SECONDS)):
                 await self._news.wait()

@@ -69,11 +69,13 @@ class Batch(msgspec.Struct, kw_only=True):
     answers: dict[tuple[str, str], str] = {}
     """What a request of a client was answered."""
     snapshot: bytes = b""
+    alive: bool = False
+    """A sign of life is due: running time passes, and nothing happens."""
 
     def __bool__(self) -> bool:
         return bool(
             self.events or self.prompts or self.progress or self.tails or self.started or self.ended or self.answers
-            or self.snapshot
+            or self.snapshot or self.alive
         )  # fmt: skip
 
 
@@ -141,6 +143,8 @@ class Store:
         many("INSERT OR REPLACE INTO processes VALUES (?, ?, ?)", [(p.agent_id, p.pid, p.born) for p in batch.started])
         answers = [(*key, answer, batch.at) for key, answer in batch.answers.items()]
         many("INSERT OR IGNORE INTO requests VALUES (?, ?, ?, ?)", answers)
+        if batch.alive:
+            self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('alive_at', ?)", (batch.at,))
         if batch.snapshot:
             seq = msgspec.json.decode(batch.snapshot, type=Stamp).seq
             self._connection.execute("DELETE FROM snapshots WHERE seq < ?", (seq,))
@@ -176,6 +180,11 @@ class Store:
     def requests(self) -> dict[tuple[str, str], str]:
         rows = self._connection.execute("SELECT client_id, request_id, answer FROM requests ORDER BY at")
         return {(client, request): answer for client, request, answer in rows}
+
+    def alive_at(self) -> float:
+        """When the last sign of life was given, if one ever was."""
+        row = self._connection.execute("SELECT value FROM meta WHERE key = 'alive_at'").fetchone()
+        return float(row[0]) if row else 0.0
 
     def message(self, message_id: str) -> dict[str, Any] | None:
         rows = Database(self._connection).query("SELECT * FROM messages WHERE id = ?", (message_id,))
