@@ -236,10 +236,14 @@ class AgentRuntime:
         open_prompts, tails = self._store.open_prompts(), self._store.tails()
         self._seen = {ask_id for ask_id, prompt in open_prompts.items() if prompt.status == "seen"}
         processes = {process.agent_id: process for process in self._store.processes()}
+        asked = [] if fresh else [a.id for a in self.core.state.agents.values() if a.ask_id in open_prompts]
+        if not processes.keys() >= set(asked):  # it may have been asked before it was stored that it is there
+            for agent_id, pid in (await in_thread(tree.leaders, self._owner)).items():
+                processes.setdefault(agent_id, Process(agent_id=agent_id, pid=pid, born=tree.born(pid)))
         answering = {
-            agent.id: Leftover(process, self._owner)
-            for agent in (() if fresh else self.core.state.agents.values())
-            if agent.ask_id in open_prompts and (process := processes.get(agent.id)) and leftovers.alive(process)
+            agent_id: Leftover(process, self._owner)
+            for agent_id in asked
+            if (process := processes.get(agent_id)) and leftovers.alive(process)
         }
         await in_thread(tree.kill_owned, self._owner, answering)
         self._batch.ended += [agent_id for agent_id in processes if agent_id not in answering]
