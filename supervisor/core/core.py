@@ -108,6 +108,8 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
         self._made: str | None = None
         self.now = 0.0
         self.woke_at = 0.0
+        self.at_work: dict[str, float] = {}
+        """When the CLI of an earlier life was last seen to be about an ask."""
         self.asleep: frozenset[str] = frozenset()
         """Rooms that nobody has woken: they are left exactly as they are."""
 
@@ -215,6 +217,8 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
                     for agent in [*self.state.agents.values()]:
                         if agent.decision is not None and agent.decision.ask_id == given.ask_id:
                             self._decision_heard_of(agent, given)
+            case inputs.AtWork():
+                self.at_work[given.ask_id] = self.now
             case inputs.Heard() if given.agent_id in self.state.agents:
                 self._hears(self.state.agents[given.agent_id], given.spoke)
             case inputs.Due():

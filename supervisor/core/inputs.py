@@ -220,6 +220,12 @@ class Written(Fact, frozen=True, kw_only=True):
     ask_id: str
 
 
+class AtWork(Fact, frozen=True, kw_only=True):
+    """The CLI of an earlier life still writes to its transcript, and so on its answer."""
+
+    ask_id: str
+
+
 class SpeechBegan(Fact, frozen=True, kw_only=True):
     """The first words that may be shown."""
 
@@ -340,7 +346,7 @@ class StartRoom(Fact, frozen=True, kw_only=True):
 
 
 AnyFact = (
-    Written | SpeechBegan | Said | ToolSeen | PermissionWanted | PermissionWithdrawn | SessionLost | UsageSeen
+    Written | AtWork | SpeechBegan | Said | ToolSeen | PermissionWanted | PermissionWithdrawn | SessionLost | UsageSeen
     | CostSeen | TurnOver | Heard | AgentGone | Due | Suspend | Wake | StartRoom
 )  # fmt: skip
 AnyInput = Decided | AnyFact

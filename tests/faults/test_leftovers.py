@@ -71,6 +71,7 @@ async def test_the_office_is_open_while_it_finishes_and_its_answer_counts(folder
             os.kill(pid, signal.SIGCONT)
             ended = await first_turn(here)
             assert (ended["ask_id"], ended["outcome"]) == (asked, "answered")
+            assert asked in here.runtime.core.at_work  # so that its room does not give it up before it is silent
             assert not alive(pid)
     assert rows(folder / "state", f"SELECT written_at FROM prompts WHERE ask_id = '{asked}'") == [(written,)]
     assert rows(folder / "state", "SELECT 1 FROM events WHERE type = 'turn_restarted'") == []
