@@ -141,6 +141,7 @@ class AgentRuntime:
         self._over = trio.Event()
         self._patience = math.inf  # until when a database is waited for
         self._writer = trio.CapacityLimiter(1)
+        self._reader = trio.CapacityLimiter(1)
         self._questions = Questions(self)
         self._memory = MemoryGuard()
         self.trouble = ""
@@ -177,7 +178,9 @@ class AgentRuntime:
                 self._nursery.cancel_scope.cancel()
         finally:
             self._over.set()
-            self._store.close()
+            with trio.CancelScope(shield=True):
+                async with self._reader:  # an answer that is under way
+                    self._store.close()
 
     async def _forget(self) -> None:
         """Once a day, what is older than it is to be kept."""
@@ -270,6 +273,8 @@ class AgentRuntime:
     async def request(self, command: inputs.AnyCommand, client: str) -> str:
         """Carry out a command; returns the one answer to it, as it goes over the wire."""
         if isinstance(command, inputs.Asked):
+            if self._over.is_set():
+                return error(command.request_id, "invalid_state", "The supervisor stops.")
             return await self._questions.answer(command)
         known = self._requests.get((client, command.request_id or ""))
         if known is not None and command.request_id is not None:
@@ -327,9 +332,9 @@ class AgentRuntime:
         return self._store
 
     @property
-    def writer(self) -> trio.CapacityLimiter:
-        """One at a time with the database."""
-        return self._writer
+    def reader(self) -> trio.CapacityLimiter:
+        """One question at a time to the database; no commit ever waits for it."""
+        return self._reader
 
     def colleague(self, agent_id: str) -> Colleague | None:
         return self._colleagues.get(agent_id)
@@ -345,7 +350,7 @@ class AgentRuntime:
 
     async def missed(self, after: int, until: int) -> list[str]:
         """Stored events, as they went over the wire."""
-        return await in_thread(self._store.events, after, until, limiter=self._writer)
+        return await in_thread(self._store.events, after, until, limiter=self._reader)
 
     # -- the loop -------------------------------------------------------------------------------------------------
 

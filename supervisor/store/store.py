@@ -1,6 +1,7 @@
-"""The one writer: everything that one step of the loop decided, in one transaction, or not at all.
+"""The one writer: everything that one step of the loop decided, in one transaction, or not at all; and, on a connection
+of its own, what is asked by those who only look.
 
-Blocking; the runtime calls it in a thread, one call at a time.
+Blocking; the runtime calls it in a thread: of what writes, and of what answers questions, one call at a time.
 """
 
 from __future__ import annotations
@@ -91,12 +92,14 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = connect(path)
+        self._reading = connect_to_read(path)
         self.office_id = office_id(self._connection)
         row = self._connection.execute("SELECT COALESCE((SELECT MAX(seq) FROM events), 0) - "
                                        "COALESCE((SELECT MAX(seq) FROM snapshots), 0)").fetchone()  # fmt: skip
         self._since_snapshot = int(row[0])
 
     def close(self) -> None:
+        self._reading.close()
         self._connection.close()
 
     # -- writing --------------------------------------------------------------------------------------------------
@@ -159,13 +162,6 @@ class Store:
     def load(self) -> State:
         return load(self._connection)
 
-    def events(self, after: int, until: int | None = None) -> list[str]:
-        """The stored events as they go over the wire, in order."""
-        rows = self._connection.execute(
-            "SELECT body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", (after, until or 1 << 62)
-        )
-        return [body for (body,) in rows]
-
     def open_prompts(self) -> dict[str, Prompt]:
         rows = self._connection.execute("SELECT ask_id, agent_id, prompt, status FROM prompts WHERE ended_at IS NULL")
         return {a: Prompt(ask_id=a, agent_id=g, prompt=p, status=s) for a, g, p, s in rows}
@@ -185,13 +181,6 @@ class Store:
         """When the last sign of life was given, if one ever was."""
         row = self._connection.execute("SELECT value FROM meta WHERE key = 'alive_at'").fetchone()
         return float(row[0]) if row else 0.0
-
-    def message(self, message_id: str) -> dict[str, Any] | None:
-        rows = Database(self._connection).query("SELECT * FROM messages WHERE id = ?", (message_id,))
-        return next((_message_row(row) for row in rows), None)
-
-    def search(self, query: str, room_id: str | None = None, limit: int = 50) -> list[dict[str, Any]]:
-        return search(Database(self._connection), query, room_id, limit)
 
     def forget(self, before: float) -> int:
         """What was said in rooms that were closed before a time, and the traces of agents up to then; returns how many
@@ -217,9 +206,25 @@ class Store:
             raise
         return int(gone)
 
+    # -- answering, also while something is written ----------------------------------------------------------------
+
+    def events(self, after: int, until: int | None = None) -> list[str]:
+        """The stored events as they go over the wire, in order."""
+        rows = self._reading.execute(
+            "SELECT body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", (after, until or 1 << 62)
+        )
+        return [body for (body,) in rows]
+
+    def message(self, message_id: str) -> dict[str, Any] | None:
+        rows = [*Database(self._reading).query("SELECT * FROM messages WHERE id = ?", (message_id,))]
+        return _message_row(rows[0]) if rows else None
+
+    def search(self, query: str, room_id: str | None = None, limit: int = 50) -> list[dict[str, Any]]:
+        return search(Database(self._reading), query, room_id, limit)
+
     def history(self, room_id: str, before: int | None, limit: int) -> list[dict[str, Any]]:
         """Messages of a room, the newest `limit` of those before a `seq`, oldest first."""
-        return history(Database(self._connection), room_id, before, limit)
+        return history(Database(self._reading), room_id, before, limit)
 
 
 def history(db: Database, room_id: str, before: int | None = None, limit: int = -1) -> list[dict[str, Any]]:
@@ -300,6 +305,12 @@ def connect(path: Path) -> Any:
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"The database {path} cannot be used: {error}.") from None
     return connection
+
+
+def connect_to_read(path: Path) -> Any:
+    """A second connection to a database that is open already; in WAL mode neither ever waits for the other."""
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=LOCKED_SECONDS)
 
 
 def office_id(connection: Any) -> str:

@@ -191,6 +191,49 @@ async def test_whoever_comes_while_nothing_can_be_saved_is_told_so(
                 assert told["type"] == "welcome"
 
 
+async def test_what_was_said_can_be_read_while_nothing_can_be_saved(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "LOCKED_SECONDS", 100)
+    async with place(folder) as here, here.client() as client, here.client() as reader, trio.open_nursery() as nursery:
+        await client.request(TALK)
+        await until(client, "autoModeEnded")
+        seq = here.runtime.seq
+        with locked(folder) as other:
+            nursery.start_soon(client.request, {"type": "create_room", "name": "later"})
+            await eventually(lambda: here.runtime.seq > seq)  # decided, and not saved
+            said = (await reader.request({"type": "get_history", "room_id": "room_001"}))["messages"]
+            found = await reader.request({"type": "search", "query": said[-2]["content"]})
+            assert found["messages"][0]["content"] == said[-2]["content"]
+            other.execute("ROLLBACK")
+
+
+async def test_a_question_that_takes_its_time_holds_up_no_commit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go = threading.Event(), threading.Event()
+    over = []
+
+    def slow(*_: Any) -> list[Any]:
+        begun.set()
+        go.wait(10)
+        over.append(True)
+        return []
+
+    monkeypatch.setattr(Store, "search", slow)
+    async with place(folder) as here, here.client() as client, here.client() as reader, trio.open_nursery() as nursery:
+        nursery.start_soon(reader.request, {"type": "search", "query": "tea"})
+        await eventually(begun.is_set)
+        await client.request({"type": "create_room", "name": "now"})
+        assert not over
+        go.set()
+
+
+async def test_a_question_that_comes_too_late_is_answered_all_the_same(folder: Path) -> None:
+    async with place(folder) as here:
+        await here.runtime.stop()
+        answer = await here.runtime.request(inputs.Search(query="tea", request_id="r1"), "me")
+        assert answer == error("r1", "invalid_state", "The supervisor stops.")
+
+
 async def test_a_patient_client_waits_until_it_is_welcomed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "LOCKED_SECONDS", 0.1)
     async with place(folder) as here, here.client() as client, trio.open_nursery() as nursery:
