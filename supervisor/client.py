@@ -79,15 +79,20 @@ class Client:
 
 @asynccontextmanager
 async def connect(
-    ws_url: str, token: str, *, since: int | None = None, client_id: str | None = None
+    ws_url: str, token: str, *, since: int | None = None, client_id: str | None = None, patient: bool = True
 ) -> AsyncIterator[Client]:  # fmt: skip
-    """Say hello and be welcomed; raises ServerError where that fails."""
+    """Say hello and be welcomed; raises ServerError where that fails.
+
+    A server that can save nothing welcomes nobody until it can; whoever is not `patient` gets its reason as an error.
+    """
     hello = {"type": "hello", "token": token, "since": since, "client_id": client_id}
     try:
         # Without a limit of its queue: with one, closing hangs in the library where more came than was read.
         async with connect_socket(ws_url, max_size=None, max_queue=None, open_timeout=5) as socket:
             await socket.send(json.dumps({key: value for key, value in hello.items() if value is not None}))
-            welcome = json.loads(await socket.recv())
+            while (welcome := json.loads(await socket.recv()))["type"] != "welcome":
+                if not patient:
+                    raise ServerError(f"The server at {ws_url} is in trouble: {welcome['message']}.")
             async with trio.open_nursery() as nursery:
                 client = Client(socket, welcome)
                 nursery.start_soon(client._read)

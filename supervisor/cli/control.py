@@ -34,7 +34,7 @@ ROTATE_SECONDS = 10.0
 
 
 async def snapshot(note: ServerNote) -> dict[str, Any]:
-    async with connect(note.ws_url, note.token) as client:
+    async with connect(note.ws_url, note.token, patient=False) as client:
         return client.welcome
 
 

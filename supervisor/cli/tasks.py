@@ -41,7 +41,7 @@ def running(state_dir: str | None) -> ServerNote:
 
 async def tell(note: ServerNote, message: dict[str, Any], agent: str = "") -> None:
     """Send one command; an agent may be given by its name."""
-    async with connect(note.ws_url, note.token) as office:
+    async with connect(note.ws_url, note.token, patient=False) as office:
         if agent:
             people = office.welcome["snapshot"]["agents"]
             fits = [one for one in people if agent.lower() in (one["agent_id"], one["name"].lower())]

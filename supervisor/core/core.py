@@ -112,6 +112,8 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
         self._made: str | None = None
         self.now = 0.0
         self.woke_at = 0.0
+        self.at_work: dict[str, float] = {}
+        """When the CLI of an earlier life was last seen to be about an ask."""
         self.asleep: frozenset[str] = frozenset()
         """Rooms that nobody has woken: they are left exactly as they are."""
 
@@ -224,6 +226,8 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
                     for agent in [*self.state.agents.values()]:
                         if agent.decision is not None and agent.decision.ask_id == given.ask_id:
                             self._decision_heard_of(agent, given)
+            case inputs.AtWork():
+                self.at_work[given.ask_id] = self.now
             case inputs.Heard() if given.agent_id in self.state.agents:
                 self._hears(self.state.agents[given.agent_id], given.spoke)
             case inputs.Due():
@@ -307,6 +311,11 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
 
     def _autos(self) -> list[Room]:
         return [room for room in self.state.rooms.values() if room.auto is not None and room.id not in self.asleep]
+
+    @property
+    def conversing(self) -> bool:
+        """Whether the running time of a conversation passes."""
+        return any(room.auto is not None and room.auto.paused is None for room in self._autos())
 
     # -- agents and tasks -----------------------------------------------------------------------------------------
 
@@ -500,7 +509,7 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
             self._end(self._running(room_id), "user", e.PERSON)
 
     def _wake(self, given: inputs.Wake) -> None:
-        away = max(0.0, self.now - self.state.at) if self.state.at else 0.0
+        away = max(0.0, self.now - max(self.state.at, given.alive_at)) if self.state.at else 0.0
         self.woke_at = self.now
         if given.fresh:
             for room in list(self.state.rooms.values()):

@@ -220,6 +220,12 @@ class Written(Fact, frozen=True, kw_only=True):
     ask_id: str
 
 
+class AtWork(Fact, frozen=True, kw_only=True):
+    """The CLI of an earlier life still writes to its transcript, and so on its answer."""
+
+    ask_id: str
+
+
 class SpeechBegan(Fact, frozen=True, kw_only=True):
     """The first words that may be shown."""
 
@@ -357,6 +363,8 @@ class Wake(Fact, frozen=True, kw_only=True):
     """A start: what was running goes on (`fresh`: is ended)."""
 
     fresh: bool = False
+    alive_at: float = 0.0
+    """When the last sign of life was given before, which may be later than the last event."""
 
 
 class StartRoom(Fact, frozen=True, kw_only=True):
@@ -372,7 +380,7 @@ class StartRoom(Fact, frozen=True, kw_only=True):
 
 
 AnyFact = (
-    Written | SpeechBegan | Said | ToolSeen | PermissionWanted | PermissionWithdrawn | SessionLost | UsageSeen
+    Written | AtWork | SpeechBegan | Said | ToolSeen | PermissionWanted | PermissionWithdrawn | SessionLost | UsageSeen
     | WindowSeen | ThoughtSeen | RetrySeen | CompactionSeen
     | CostSeen | TurnOver | Heard | AgentGone | Due | Suspend | Wake | StartRoom
 )  # fmt: skip

@@ -22,6 +22,7 @@ class Parts:
     state: State
     now: float
     woke_at: float
+    at_work: dict[str, float]
     asleep: frozenset[str]
 
     if TYPE_CHECKING:

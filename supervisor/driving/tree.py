@@ -59,6 +59,16 @@ def owned(owner: str, but: Collection[str] = ()) -> list[int]:
     ]
 
 
+def leaders(owner: str) -> dict[str, int]:
+    """The CLI of each agent of an owner: of the processes that lead a session the oldest; others it started itself."""
+    found: dict[str, int] = {}
+    for pid in sorted(owned(owner), key=lambda pid: (born(pid), pid)):
+        with contextlib.suppress(OSError):
+            if os.getsid(pid) == pid:
+                found.setdefault(_mark(pid).removeprefix(f"{owner}:").rpartition(":")[0], pid)
+    return found
+
+
 def _mark(pid: int) -> str:
     with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
         start = f"{MARK}=".encode()

@@ -179,7 +179,8 @@ class Colleague:
             if self._left is not None and self._wanted() is not None:
                 self._note("info", "its CLI outlived the last supervisor and may finish its turn")
                 with self._waits:
-                    await self._left.finish(self.driven.written, self._silence)
+                    at_work = inputs.AtWork(ask_id=self._before)
+                    await self._left.finish(self.driven.written, self._silence, lambda: self._listener.tell(at_work))
         finally:
             await self._end_leftover()
         ask = self._wanted()

@@ -33,13 +33,16 @@ class Leftover:
         self._process = process
         self._mark = f"{owner}:{process.agent_id}"
 
-    async def finish(self, written: Callable[[], int], patience: float) -> None:
+    async def finish(self, written: Callable[[], int], patience: float, at_work: Callable[[], None]) -> None:
         """Until it has ended: its stdin is closed, and the answer under way is paid for. Who writes nothing to its
-        transcript for so many seconds is not waited for; time in which we were suspended ourselves does not count."""
+        transcript for so many seconds is not waited for; time in which we were suspended ourselves does not count.
+        `at_work` is called whenever it has written."""
         before, left = written(), patience
         while left > 0 and alive(self._process):
             await trio.sleep(LOOK_SECONDS)
             now = written()
+            if now != before:
+                at_work()
             before, left = now, left - LOOK_SECONDS if now == before else patience
 
     async def end(self) -> None:

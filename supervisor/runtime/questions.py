@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Protocol
 
+import trio
+
 from supervisor.core import inputs, view
-from supervisor.driving.tree import Sweeper
+from supervisor.driving.tree import Figures, Sweeper
 from supervisor.threads import in_thread
 
 from .answers import error, message
 
 if TYPE_CHECKING:
-    import trio
-
     from supervisor.core.core import Core
     from supervisor.store.store import Store
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 LONGEST_LINE = 200_000
 """How much of a transcript line is shown."""
 MOST_FOUND = 200
+FRESH_SECONDS = 1.0
+"""How long it is good enough to know what processes used."""
 
 
 class Office(Protocol):
@@ -31,7 +34,7 @@ class Office(Protocol):
     @property
     def store(self) -> Store: ...
     @property
-    def writer(self) -> trio.CapacityLimiter: ...
+    def reader(self) -> trio.CapacityLimiter: ...
     def now(self) -> float: ...
     def colleague(self, agent_id: str) -> Colleague | None: ...
 
@@ -42,6 +45,10 @@ class Questions:
     def __init__(self, office: Office) -> None:
         self._office = office
         self._sweeper = Sweeper()
+        self._sweeping = trio.Lock()
+        self._roots: dict[str, int] = {}
+        self._figures: dict[str, Figures] = {}
+        self._swept_at = -math.inf
 
     async def answer(self, command: inputs.Asked) -> str:
         match command:
@@ -61,8 +68,7 @@ class Questions:
             return error(command.request_id, "unknown_agent", f"There is no agent {command.agent_id!r}.")
         colleague = self._office.colleague(agent.id)
         pid = colleague.driven.pid if colleague else None
-        figures = await in_thread(self._sweeper.sweep, {agent.id: pid} if pid else {})
-        used = figures.get(agent.id)
+        used = await self._used(agent.id, pid) if pid else None
         if agent.id not in self._office.core.state.agents:
             return error(command.request_id, "unknown_agent", f"{command.agent_id!r} has just left.")
         now = self._office.now()
@@ -74,6 +80,17 @@ class Questions:
             heard=colleague.heard if colleague else 0,
         )  # fmt: skip
 
+    async def _used(self, agent_id: str, pid: int) -> Figures | None:
+        """What its processes use; however many ask, the whole table of them is read once for all agents."""
+        async with self._sweeping:
+            now = trio.current_time()
+            if self._roots.get(agent_id) != pid or now - self._swept_at > FRESH_SECONDS:
+                here = ((one, self._office.colleague(one)) for one in self._office.core.state.agents)
+                roots = {one: root for one, each in here if each and (root := each.driven.pid)}
+                self._figures = await in_thread(self._sweeper.sweep, roots)
+                self._roots, self._swept_at = roots, now
+            return self._figures.get(agent_id)
+
     async def _history(self, command: inputs.GetHistory) -> str:
         rooms = self._office.core.state.rooms
         room_id = command.room_id or (next(iter(rooms)) if len(rooms) == 1 else None)
@@ -81,7 +98,7 @@ class Questions:
             return error(command.request_id, "unknown_room", "Say which room: there is not just one.")
         limit = max(1, min(command.limit, 1000))
         read = self._office.store.history
-        messages = await in_thread(read, room_id, command.before, limit, limiter=self._office.writer)
+        messages = await in_thread(read, room_id, command.before, limit, limiter=self._office.reader)
         if not messages and room_id not in rooms:
             return error(command.request_id, "unknown_room", f"There is no room {room_id!r}.")
         return message("history", command.request_id, room_id=room_id, messages=messages)
@@ -90,13 +107,13 @@ class Questions:
         """Everything that was ever said here."""
         limit = max(1, min(command.limit, MOST_FOUND))
         find = self._office.store.search
-        found = await in_thread(find, command.query, command.room_id, limit, limiter=self._office.writer)
+        found = await in_thread(find, command.query, command.room_id, limit, limiter=self._office.reader)
         return message("found", command.request_id, query=command.query, messages=found)
 
     async def _transcript_line(self, command: inputs.GetTranscriptLine) -> str:
         """What an agent's CLI itself wrote down, for whoever does not believe us."""
         find = self._office.store.message
-        found = await in_thread(find, command.message_id, limiter=self._office.writer)
+        found = await in_thread(find, command.message_id, limiter=self._office.reader)
         colleague = self._office.colleague(found["author"]) if found else None
         path = colleague.driven.transcript_path if colleague else None
         offset = ((found or {}).get("transcript") or {}).get("offset")

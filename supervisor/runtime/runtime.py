@@ -60,6 +60,9 @@ COMMIT_RETRY_SECONDS = 0.5
 LAST_WORDS_SECONDS = 10.0
 """How long a stop waits for a database that cannot be written."""
 HEARTBEAT_SECONDS, LONGEST_NAP = 1.0, 5.0
+SIGN_SECONDS = 2.0
+"""How often a sign of life is stored while a conversation runs and nothing happens: a kill gives it back no more of its
+running time than that."""
 REMEMBERED_REQUESTS = 10_000
 INTRODUCTION = (
     "You are {name}, in the role of {role}. You work in an office with other agents and talk to them. Each "
@@ -99,6 +102,7 @@ class Request:
         self.command, self.client = command, client
         self.request_id = None if isinstance(command, inputs.StartRoom) else command.request_id
         self.answer = ""
+        """Not to be told before it is `done`: what it says is safe then."""
         self.refused: Refused | None = None
         self.done = trio.Event()
 
@@ -137,6 +141,7 @@ class AgentRuntime:
         self._over = trio.Event()
         self._patience = math.inf  # until when a database is waited for
         self._writer = trio.CapacityLimiter(1)
+        self._reader = trio.CapacityLimiter(1)
         self._questions = Questions(self)
         self._memory = MemoryGuard()
         self.trouble = ""
@@ -154,7 +159,8 @@ class AgentRuntime:
         self._store = await in_thread(Store, self._folder.database)
         try:
             self.core = Core(self._rules(alone=alone), self._store.load())
-            self._clock.not_before(self.core.state.at)
+            self._signed_at = self._store.alive_at()
+            self._clock.not_before(max(self.core.state.at, self._signed_at))
             self._requests.update(self._store.requests())
             async with trio.open_nursery() as self._nursery:
                 self._watcher = Watcher(lambda text: self.show(e.Status(level="warning", message=text)))
@@ -172,7 +178,9 @@ class AgentRuntime:
                 self._nursery.cancel_scope.cancel()
         finally:
             self._over.set()
-            self._store.close()
+            with trio.CancelScope(shield=True):
+                async with self._reader:  # an answer that is under way
+                    self._store.close()
 
     async def _forget(self) -> None:
         """Once a day, what is older than it is to be kept."""
@@ -231,10 +239,14 @@ class AgentRuntime:
         open_prompts, tails = self._store.open_prompts(), self._store.tails()
         self._seen = {ask_id for ask_id, prompt in open_prompts.items() if prompt.status == "seen"}
         processes = {process.agent_id: process for process in self._store.processes()}
+        asked = [] if fresh else [a.id for a in self.core.state.agents.values() if a.ask_id in open_prompts]
+        if not processes.keys() >= set(asked):  # it may have been asked before it was stored that it is there
+            for agent_id, pid in (await in_thread(tree.leaders, self._owner)).items():
+                processes.setdefault(agent_id, Process(agent_id=agent_id, pid=pid, born=tree.born(pid)))
         answering = {
-            agent.id: Leftover(process, self._owner)
-            for agent in (() if fresh else self.core.state.agents.values())
-            if agent.ask_id in open_prompts and (process := processes.get(agent.id)) and leftovers.alive(process)
+            agent_id: Leftover(process, self._owner)
+            for agent_id in asked
+            if (process := processes.get(agent_id)) and leftovers.alive(process)
         }
         await in_thread(tree.kill_owned, self._owner, answering)
         self._batch.ended += [agent_id for agent_id in processes if agent_id not in answering]
@@ -243,7 +255,7 @@ class AgentRuntime:
             if agent.ask_id is not None and agent.ask_id in open_prompts:
                 self._prompts[agent.ask_id] = open_prompts[agent.ask_id].prompt
                 colleague.take_up(agent.ask_id, answering.get(agent.id))
-        self.tell(inputs.Wake(fresh=fresh))
+        self.tell(inputs.Wake(fresh=fresh, alive_at=self._signed_at))
 
     # -- what comes in --------------------------------------------------------------------------------------------
 
@@ -261,6 +273,8 @@ class AgentRuntime:
     async def request(self, command: inputs.AnyCommand, client: str) -> str:
         """Carry out a command; returns the one answer to it, as it goes over the wire."""
         if isinstance(command, inputs.Asked):
+            if self._over.is_set():
+                return error(command.request_id, "invalid_state", "The supervisor stops.")
             return await self._questions.answer(command)
         known = self._requests.get((client, command.request_id or ""))
         if known is not None and command.request_id is not None:
@@ -270,7 +284,9 @@ class AgentRuntime:
         request = Request(command, client)
         self._put(request)
         await self._wait_for(request.done)
-        return request.answer or error(command.request_id, "invalid_state", "The supervisor is stopping.")
+        if not request.done.is_set():
+            return error(command.request_id, "invalid_state", "The supervisor stops, and this was not saved.")
+        return request.answer
 
     async def begin(self, given: inputs.StartRoom | inputs.StartAutoMode) -> None:
         """Open a room, or begin a conversation, for a command line; raises Refused."""
@@ -300,6 +316,11 @@ class AgentRuntime:
     def seq(self) -> int:
         return self.core.state.seq
 
+    @property
+    def hindrance(self) -> str:
+        """What makes everything slower than it could be."""
+        return self._watcher.trouble
+
     def now(self) -> float:
         return self._clock.now()
 
@@ -311,9 +332,9 @@ class AgentRuntime:
         return self._store
 
     @property
-    def writer(self) -> trio.CapacityLimiter:
-        """One at a time with the database."""
-        return self._writer
+    def reader(self) -> trio.CapacityLimiter:
+        """One question at a time to the database; no commit ever waits for it."""
+        return self._reader
 
     def colleague(self, agent_id: str) -> Colleague | None:
         return self._colleagues.get(agent_id)
@@ -329,7 +350,7 @@ class AgentRuntime:
 
     async def missed(self, after: int, until: int) -> list[str]:
         """Stored events, as they went over the wire."""
-        return await in_thread(self._store.events, after, until, limiter=self._writer)
+        return await in_thread(self._store.events, after, until, limiter=self._reader)
 
     # -- the loop -------------------------------------------------------------------------------------------------
 
@@ -348,7 +369,7 @@ class AgentRuntime:
                 if isinstance(item, Look):
                     waiting.append(item)
                     continue
-                if isinstance(item, Request) and self._repeated(item):
+                if isinstance(item, Request) and self._repeated(item, batch):
                     waiting.append(item)
                     continue
                 todo += self._decide(item, now, batch)
@@ -360,6 +381,7 @@ class AgentRuntime:
                 LOG.error("stopped without saving the last step: %s", self.trouble)
                 await self._close(save=False)
                 return
+            self._remember(batch)
             self.bus.publish(batch.events)
             for done in waiting:
                 if isinstance(done, Look):
@@ -374,20 +396,30 @@ class AgentRuntime:
     async def _wait(self) -> None:
         deadline = self.core.next_deadline()
         while not self._inbox and not self._batch:
-            left = math.inf if deadline is None else deadline - self._clock.now()
+            now = self._clock.now()
+            left = math.inf if deadline is None else deadline - now
             if left <= 0:
+                break
+            if self.core.conversing and now >= max(self.core.state.at, self._signed_at) + SIGN_SECONDS:
+                self._batch.alive, self._signed_at = True, now
                 break
             with trio.move_on_after(min(left, HEARTBEAT_SECONDS)):
                 await self._news.wait()
         await trio.lowlevel.checkpoint()  # whoever is ready may add to this step: one commit for all
 
-    def _repeated(self, request: Request) -> bool:
+    def _repeated(self, request: Request, batch: Batch) -> bool:
         """The same request again, while the first was on its way."""
-        known = self._requests.get((request.client, request.request_id or ""))
-        if known is None or request.request_id is None:
+        if request.request_id is None:
             return False
-        request.answer = known
-        return True
+        key = (request.client, request.request_id)
+        request.answer = self._requests.get(key) or batch.answers.get(key, "")
+        return bool(request.answer)
+
+    def _remember(self, batch: Batch) -> None:
+        """What was answered, once it is safe."""
+        self._requests.update(batch.answers)
+        while len(self._requests) > REMEMBERED_REQUESTS:
+            self._requests.popitem(last=False)
 
     def _decide(self, item: inputs.AnyInput | Request, now: float, batch: Batch) -> list[effects.AnyEffect]:
         given = item.command if isinstance(item, Request) else item
@@ -426,11 +458,7 @@ class AgentRuntime:
     def _answered(self, request: Request, answer: str, batch: Batch) -> None:
         request.answer = answer
         if request.request_id is not None:
-            key = (request.client, request.request_id)
-            self._requests[key] = answer
-            if len(self._requests) > REMEMBERED_REQUESTS:
-                self._requests.popitem(last=False)
-            batch.answers.append((*key, answer))
+            batch.answers[request.client, request.request_id] = answer
 
     async def _commit(self, batch: Batch) -> bool:
         """Try until it is safe; nothing has gone out before that. False where a stop cannot wait any longer: then it

@@ -6,16 +6,17 @@ let go; it comes back with `since` and misses nothing.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 from collections import deque
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import trio
 from websockets.exceptions import ConnectionClosed
 
 from supervisor.bus import Behind
 from supervisor.errors import Refused
-from supervisor.events import encoder
+from supervisor.events import Status, encoder
 
 from . import protocol
 from .gate import bearer
@@ -45,6 +46,8 @@ class Desk(Protocol):
     """What a connection needs of the runtime."""
 
     bus: Bus
+    trouble: str
+    """Why nobody can be welcomed at the moment."""
 
     async def request(self, command: AnyCommand, client: str) -> str: ...
     async def look(self, take: Callable[[], None]) -> None: ...
@@ -53,6 +56,8 @@ class Desk(Protocol):
     async def missed(self, after: int, until: int) -> list[str]: ...
     @property
     def seq(self) -> int: ...
+    @property
+    def hindrance(self) -> str: ...
 
 
 class Allowance:
@@ -149,8 +154,13 @@ class Viewer:
             self._seq = self._desk.seq
             if since is None or not self._seq - MOST_MISSED <= since <= self._seq:
                 whole["snapshot"] = self._desk.snapshot()
+            if self._desk.hindrance:
+                self._answers.append(_told("warning", self._desk.hindrance))
 
-        await self._desk.look(take)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._tell_trouble, nursery)
+            await self._desk.look(take)
+            nursery.cancel_scope.cancel()
         if self._subscription is None:
             return ""
         head: dict[str, Any] = {
@@ -163,6 +173,20 @@ class Viewer:
             return encoder.encode({**head, **whole}).decode()
         missed = await self._desk.missed(since, self._seq)
         return f'{encoder.encode(head).decode()[:-1]},"events":[{",".join(missed)}]}}'
+
+    async def _tell_trouble(self, nursery: trio.Nursery) -> None:
+        """Why the welcome takes so long, as often as everybody is told."""
+        following = self._desk.bus.subscribe(_is_trouble)
+        frames = [_told("error", self._desk.trouble)] if self._desk.trouble else []
+        while True:
+            for frame in frames:
+                with trio.CancelScope(shield=True):  # whole, or the welcome could not be read
+                    if not await self._send(frame):
+                        nursery.cancel_scope.cancel()
+                        return
+            frames = []
+            with contextlib.suppress(Behind):
+                frames = [frame.text for frame in await following.receive()]
 
     # -- to the client --------------------------------------------------------------------------------------------
 
@@ -236,3 +260,11 @@ class Viewer:
             answer = {"type": "error", "code": refused.code, "message": str(refused)}
             return encoder.encode(answer if request_id is None else {**answer, "request_id": request_id}).decode()
         return await self._desk.request(command, self._client)
+
+
+def _told(level: Literal["warning", "error"], text: str) -> str:
+    return encoder.encode(Status(level=level, message=text)).decode()
+
+
+def _is_trouble(frame: Frame) -> bool:
+    return isinstance(frame.event, Status) and frame.event.level == "error"

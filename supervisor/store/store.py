@@ -1,6 +1,7 @@
-"""The one writer: everything that one step of the loop decided, in one transaction, or not at all.
+"""The one writer: everything that one step of the loop decided, in one transaction, or not at all; and, on a connection
+of its own, what is asked by those who only look.
 
-Blocking; the runtime calls it in a thread, one call at a time.
+Blocking; the runtime calls it in a thread: of what writes, and of what answers questions, one call at a time.
 """
 
 from __future__ import annotations
@@ -66,14 +67,16 @@ class Batch(msgspec.Struct, kw_only=True):
     """Session, agent, offset, and the bytes before it."""
     started: list[Process] = []
     ended: list[str] = []
-    answers: list[tuple[str, str, str]] = []
-    """Client, request, and what it was answered."""
+    answers: dict[tuple[str, str], str] = {}
+    """What a request of a client was answered."""
     snapshot: bytes = b""
+    alive: bool = False
+    """A sign of life is due: running time passes, and nothing happens."""
 
     def __bool__(self) -> bool:
         return bool(
             self.events or self.prompts or self.progress or self.tails or self.started or self.ended or self.answers
-            or self.snapshot
+            or self.snapshot or self.alive
         )  # fmt: skip
 
 
@@ -89,12 +92,14 @@ class Store:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._connection = connect(path)
+        self._reading = connect_to_read(path)
         self.office_id = office_id(self._connection)
         row = self._connection.execute("SELECT COALESCE((SELECT MAX(seq) FROM events), 0) - "
                                        "COALESCE((SELECT MAX(seq) FROM snapshots), 0)").fetchone()  # fmt: skip
         self._since_snapshot = int(row[0])
 
     def close(self) -> None:
+        self._reading.close()
         self._connection.close()
 
     # -- writing --------------------------------------------------------------------------------------------------
@@ -139,7 +144,10 @@ class Store:
         many("INSERT OR REPLACE INTO tails VALUES (?, ?, ?, ?)", batch.tails)
         many("DELETE FROM processes WHERE agent_id = ?", [(agent,) for agent in batch.ended])
         many("INSERT OR REPLACE INTO processes VALUES (?, ?, ?)", [(p.agent_id, p.pid, p.born) for p in batch.started])
-        many("INSERT OR IGNORE INTO requests VALUES (?, ?, ?, ?)", [(*row, batch.at) for row in batch.answers])
+        answers = [(*key, answer, batch.at) for key, answer in batch.answers.items()]
+        many("INSERT OR IGNORE INTO requests VALUES (?, ?, ?, ?)", answers)
+        if batch.alive:
+            self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('alive_at', ?)", (batch.at,))
         if batch.snapshot:
             seq = msgspec.json.decode(batch.snapshot, type=Stamp).seq
             self._connection.execute("DELETE FROM snapshots WHERE seq < ?", (seq,))
@@ -153,13 +161,6 @@ class Store:
 
     def load(self) -> State:
         return load(self._connection)
-
-    def events(self, after: int, until: int | None = None) -> list[str]:
-        """The stored events as they go over the wire, in order."""
-        rows = self._connection.execute(
-            "SELECT body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", (after, until or 1 << 62)
-        )
-        return [body for (body,) in rows]
 
     def open_prompts(self) -> dict[str, Prompt]:
         rows = self._connection.execute("SELECT ask_id, agent_id, prompt, status FROM prompts WHERE ended_at IS NULL")
@@ -176,12 +177,10 @@ class Store:
         rows = self._connection.execute("SELECT client_id, request_id, answer FROM requests ORDER BY at")
         return {(client, request): answer for client, request, answer in rows}
 
-    def message(self, message_id: str) -> dict[str, Any] | None:
-        rows = Database(self._connection).query("SELECT * FROM messages WHERE id = ?", (message_id,))
-        return next((_message_row(row) for row in rows), None)
-
-    def search(self, query: str, room_id: str | None = None, limit: int = 50) -> list[dict[str, Any]]:
-        return search(Database(self._connection), query, room_id, limit)
+    def alive_at(self) -> float:
+        """When the last sign of life was given, if one ever was."""
+        row = self._connection.execute("SELECT value FROM meta WHERE key = 'alive_at'").fetchone()
+        return float(row[0]) if row else 0.0
 
     def forget(self, before: float) -> int:
         """What was said in rooms that were closed before a time, and the traces of agents up to then; returns how many
@@ -207,9 +206,25 @@ class Store:
             raise
         return int(gone)
 
+    # -- answering, also while something is written ----------------------------------------------------------------
+
+    def events(self, after: int, until: int | None = None) -> list[str]:
+        """The stored events as they go over the wire, in order."""
+        rows = self._reading.execute(
+            "SELECT body FROM events WHERE seq > ? AND seq <= ? ORDER BY seq", (after, until or 1 << 62)
+        )
+        return [body for (body,) in rows]
+
+    def message(self, message_id: str) -> dict[str, Any] | None:
+        rows = [*Database(self._reading).query("SELECT * FROM messages WHERE id = ?", (message_id,))]
+        return _message_row(rows[0]) if rows else None
+
+    def search(self, query: str, room_id: str | None = None, limit: int = 50) -> list[dict[str, Any]]:
+        return search(Database(self._reading), query, room_id, limit)
+
     def history(self, room_id: str, before: int | None, limit: int) -> list[dict[str, Any]]:
         """Messages of a room, the newest `limit` of those before a `seq`, oldest first."""
-        return history(Database(self._connection), room_id, before, limit)
+        return history(Database(self._reading), room_id, before, limit)
 
 
 def history(db: Database, room_id: str, before: int | None = None, limit: int = -1) -> list[dict[str, Any]]:
@@ -290,6 +305,12 @@ def connect(path: Path) -> Any:
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"The database {path} cannot be used: {error}.") from None
     return connection
+
+
+def connect_to_read(path: Path) -> Any:
+    """A second connection to a database that is open already; in WAL mode neither ever waits for the other."""
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=LOCKED_SECONDS)
 
 
 def office_id(connection: Any) -> str:

@@ -69,6 +69,35 @@ def test_press_auto_and_see_them_meet_speak_and_agree(tmp_path: Path) -> None:
         assert window.complaints == []
 
 
+def test_what_is_wrong_is_shown_also_before_the_welcome(tmp_path: Path) -> None:
+    """A page that is opened while nothing can be saved says why it stays empty, and goes on when it is welcomed."""
+    trouble = json.dumps({"type": "status", "level": "error", "message": "the database cannot be written"})
+    with server(tmp_path, **QUICK) as started, browser() as found:
+        window = Window(found, started)
+        held: list[Any] = []
+
+        def hold(route: Any) -> None:
+            def to_the_page(text: str) -> None:
+                if json.loads(text)["type"] == "welcome":
+                    held.append(text)
+                    route.send(trouble)
+                else:
+                    route.send(text)
+
+            route.connect_to_server().on_message(to_the_page)
+            held.append(route)
+
+        window.page.route_web_socket("**/ws", hold)
+        page = window.open()
+        expect(page.locator("#toast")).to_have_text("the database cannot be written")
+        expect(page.locator("#connection")).to_have_text("connecting")
+        route, welcome = held
+        route.send(welcome)
+        expect(page.locator("#connection")).to_have_text("connected")
+        expect(page.locator("#empty")).to_be_visible()
+        assert window.complaints == []
+
+
 def test_hover_select_and_the_inspector(tmp_path: Path) -> None:
     """A5: the last message on hover; state, task, backend, tokens, CPU, memory, uptime when selected; keys too."""
     with server(tmp_path, "--auto", "--topic", MATHS, **QUICK) as started, browser() as found:

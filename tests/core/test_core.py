@@ -12,6 +12,7 @@ from office_under_test import KEYWORD, RULES, Office, stored
 from supervisor import events as e
 from supervisor.core import agents, effects, inputs
 from supervisor.core.core import CAST, BackendFacts, Core
+from supervisor.driving.limits import Limits
 from supervisor.errors import Refused
 
 
@@ -312,6 +313,21 @@ def test_who_does_not_answer_in_time_is_interrupted() -> None:
     ask = office.asked.ask_id
     office.tell(inputs.Due(), after=30.0)
     assert effects.Interrupt(ask_id=ask, agent_id="agent_001") in office.effects
+    assert office.room.auto.paused == "max_wait"
+
+
+def test_who_is_still_at_work_from_an_earlier_life_is_waited_for() -> None:
+    """E6, D8: what it writes is a sign of life; the wait is shorter than the silence for which it would be ended."""
+    office = Office()
+    office.begin("Ann", "Ben", max_duration_ms=3_600_000)
+    ask, wait = office.asked.ask_id, e.Settings().max_wait_time
+    assert wait < Limits().silence
+    office.tell(inputs.Wake(), after=1.0)
+    office.tell(inputs.AtWork(ask_id=ask), after=wait - 1)
+    office.tell(inputs.Due(), after=wait - 1)
+    assert office.room.auto.paused is None
+    assert office.core.next_deadline() == office.now + 1
+    office.tell(inputs.Due(), after=1.0)
     assert office.room.auto.paused == "max_wait"
 
 

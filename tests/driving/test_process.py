@@ -14,7 +14,7 @@ from support import alive, eventually
 
 from supervisor.driving.environment import MARK
 from supervisor.driving.process import AgentProcess, CappedLog, new_mark
-from supervisor.driving.tree import Sweeper, members
+from supervisor.driving.tree import Sweeper, leaders, members
 from supervisor.errors import CannotStart
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Case:
     def __init__(self, folder: Path, code: str, *, command: list[str] | None = None, **fields: Any) -> None:
         self.lines: list[Line] = []
         self.log = CappedLog(folder / "stderr.log", fields.pop("cap", 1 << 20))
-        self.mark = new_mark("office", "agent_001")
+        self.mark = new_mark(fields.pop("owner", "office"), "agent_001")
         environment = {"PATH": os.environ["PATH"], MARK: self.mark}
         self.process = AgentProcess(
             command or [sys.executable, "-c", code], cwd=fields.pop("cwd", folder), environment=environment,
@@ -99,6 +99,20 @@ async def test_no_descendant_survives(folder: Path, fate: str, extra: str) -> No
     assert not alive(pid)
     assert members(process.pid, case.mark) == []
     assert process.leftover == 0
+    case.log.close()
+
+
+@pytest.mark.parametrize("extra", ["start_new_session=True", ""])
+async def test_a_cli_is_known_by_its_mark(folder: Path, extra: str) -> None:
+    """E6: also where it has started somebody who leads a session too."""
+    owner = f"office {os.getpid()}"
+    case = Case(folder, GRANDCHILD.format(extra=extra, then="time.sleep(600)"), owner=owner)
+    async with trio.open_nursery() as nursery:
+        process = await case.run(nursery)
+        await eventually(lambda: case.said)
+        assert leaders(owner) == {"agent_001": process.pid}
+        await process.stop(close_grace=0.05, term_grace=0.2)
+    assert leaders(owner) == {}
     case.log.close()
 
 

@@ -11,11 +11,12 @@ import msgspec
 import psutil
 import pytest
 import trio
+from promises import rows
 from serving import Place, crashing, place, until
 from support import QUICK, alive, asking, driven, eventually, launch, new_ask_id, toml_file, turns
 
 from supervisor.driving import tree
-from supervisor.runtime import leftovers
+from supervisor.runtime import leftovers, runtime
 from supervisor.runtime.runtime import Clock
 from supervisor.store.store import Process
 
@@ -50,20 +51,26 @@ async def test_a_rate_limit_is_over_when_it_is_over(folder: Path, down: float) -
         assert resumed["at"] >= paused["retryAt"]
 
 
-async def test_the_failsafe_timer_counts_what_is_left(folder: Path) -> None:
-    """E6, A5: the time in which nobody was there does not count."""
+def signed_at(folder: Path) -> float:
+    """When the last sign of life was stored."""
+    given = rows(folder / "state", "SELECT value FROM meta WHERE key = 'alive_at'")
+    return float(given[0][0]) if given else 0.0
+
+
+async def test_the_failsafe_timer_counts_what_is_left(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E6, A7: the time in which nobody was there does not count, and that of a silent thought does."""
+    monkeypatch.setattr(runtime, "SIGN_SECONDS", 0.1)
     scenario = toml_file(folder / "s.toml", turns(after="silence"))
     arguments = ("--scenario", str(scenario))
-    async with crashing(folder, *arguments, max_duration_ms=2000) as (_, client):
+    async with crashing(folder, *arguments, max_duration_ms=3000) as (_, client):
         await client.request(TALK)
         begun = (await until(client, "autoModeStarted"))[-1]
-        await until(client, "agent_state_update", state="thinking")
-        await trio.sleep(0.5)
-        await client.request({"type": "update_settings", "response_delay": 0})  # the last sign of life
-    await trio.sleep(1.0)
+        thinking = (await until(client, "agent_state_update", state="thinking"))[-1]
+        await eventually(lambda: signed_at(folder) > thinking["at"] + 0.5)
+    left_at = signed_at(folder)
     async with place(folder, *arguments) as here:
         resumed = await after_a_start(here, "autoModeResumed")
-        assert 0.9 < resumed["endsAt"] - begun["endsAt"] < 3
+        assert resumed["endsAt"] - begun["endsAt"] == pytest.approx(resumed["at"] - left_at, abs=0.001)
         ended = await after_a_start(here, "autoModeEnded")
         assert ended["reason"] == "timer"
         assert resumed["endsAt"] <= ended["at"] < resumed["endsAt"] + 0.5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
 import signal
@@ -16,14 +18,20 @@ from promises import rows
 from pysqlite3 import dbapi2 as sqlite3
 from serving import place, until
 from support import ROOT, eventually
+from websockets.trio.client import connect as connect_socket
 
-from supervisor.errors import StoreError
+from supervisor.cli import control
+from supervisor.core import inputs
+from supervisor.errors import ServerError, StoreError
 from supervisor.events import Status
 from supervisor.runtime import runtime
+from supervisor.runtime.answers import error, message
 from supervisor.store import store
+from supervisor.store.folder import ServerNote
 from supervisor.store.store import Batch, Prompt, Store
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
@@ -54,6 +62,17 @@ def older(path: Path) -> None:
     ):  # fmt: skip
         connection.execute(statement)
     connection.close()
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[Any]:
+    """Another program writes to it, and does not come to an end."""
+    other = sqlite3.connect(folder / "state" / "office.db", isolation_level=None, timeout=10)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield other
+    finally:
+        other.close()
 
 
 DIE = """
@@ -149,6 +168,88 @@ async def test_another_program_holds_the_database_while_it_runs(folder: Path, mo
         assert seen[-1]["reason"] == "keyword"
 
 
+async def test_whoever_comes_while_nothing_can_be_saved_is_told_so(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, and welcomed when that is possible; commands do not wait for it."""
+    monkeypatch.setattr(store, "LOCKED_SECONDS", 0.1)
+    async with place(folder) as here, here.client() as client:
+        with locked(folder) as other:
+            here.runtime.ended("nobody")  # a step that waits
+            await until(client, "status", level="error")
+            note = ServerNote(pid=1, url="", ws_url=here.ws_url, token=here.tokens.operator, view_token="")
+            with pytest.raises(ServerError, match=r"cannot be written \(database is locked\)"):
+                await control.snapshot(note)
+            async with connect_socket(here.ws_url) as socket:
+                await socket.send(f'{{"type":"hello","token":"{here.tokens.operator}"}}')
+                for _ in range(2):  # as often as everybody else
+                    told = json.loads(await socket.recv())
+                    assert (told["type"], told["level"]) == ("status", "error")
+                other.execute("ROLLBACK")
+                while (told := json.loads(await socket.recv()))["type"] == "status":
+                    pass
+                assert told["type"] == "welcome"
+
+
+async def test_what_was_said_can_be_read_while_nothing_can_be_saved(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "LOCKED_SECONDS", 100)
+    async with place(folder) as here, here.client() as client, here.client() as reader, trio.open_nursery() as nursery:
+        await client.request(TALK)
+        await until(client, "autoModeEnded")
+        seq = here.runtime.seq
+        with locked(folder) as other:
+            nursery.start_soon(client.request, {"type": "create_room", "name": "later"})
+            await eventually(lambda: here.runtime.seq > seq)  # decided, and not saved
+            said = (await reader.request({"type": "get_history", "room_id": "room_001"}))["messages"]
+            found = await reader.request({"type": "search", "query": said[-2]["content"]})
+            assert found["messages"][0]["content"] == said[-2]["content"]
+            other.execute("ROLLBACK")
+
+
+async def test_a_question_that_takes_its_time_holds_up_no_commit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go = threading.Event(), threading.Event()
+    over = []
+
+    def slow(*_: Any) -> list[Any]:
+        begun.set()
+        go.wait(10)
+        over.append(True)
+        return []
+
+    monkeypatch.setattr(Store, "search", slow)
+    async with place(folder) as here, here.client() as client, here.client() as reader, trio.open_nursery() as nursery:
+        nursery.start_soon(reader.request, {"type": "search", "query": "tea"})
+        await eventually(begun.is_set)
+        await client.request({"type": "create_room", "name": "now"})
+        assert not over
+        go.set()
+
+
+async def test_a_question_that_comes_too_late_is_answered_all_the_same(folder: Path) -> None:
+    async with place(folder) as here:
+        await here.runtime.stop()
+        answer = await here.runtime.request(inputs.Search(query="tea", request_id="r1"), "me")
+        assert answer == error("r1", "invalid_state", "The supervisor stops.")
+
+
+async def test_a_patient_client_waits_until_it_is_welcomed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "LOCKED_SECONDS", 0.1)
+    async with place(folder) as here, here.client() as client, trio.open_nursery() as nursery:
+        with locked(folder) as other:
+            here.runtime.ended("nobody")  # a step that waits
+            await until(client, "status", level="error")
+
+            async def come() -> None:
+                async with here.client() as late:
+                    assert late.welcome["snapshot"]["rooms"] == []
+
+            nursery.start_soon(come)
+            await until(client, "status", level="error")
+            other.execute("ROLLBACK")
+
+
 async def test_a_full_disk_loses_nothing_that_was_acknowledged(folder: Path) -> None:
     """Requests are answered when they are safe; a stop does not wait for room that never comes."""
     async with place(folder) as here, here.client(client_id="me") as client:
@@ -173,6 +274,50 @@ async def test_a_full_disk_loses_nothing_that_was_acknowledged(folder: Path) -> 
         assert sorted(answered) == list(range(40))
     async with place(folder) as again, again.client() as client:
         assert len(client.welcome["snapshot"]["rooms"]) == 41
+
+
+async def test_a_request_that_is_sent_again_while_nothing_can_be_saved_is_answered_when_it_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No answer is known before what it says is safe; then both get the same one, and it has happened once."""
+    monkeypatch.setattr(store, "LOCKED_SECONDS", 0.1)
+    answers: list[str] = []
+    async with place(folder) as here, here.client() as client:
+
+        async def ask() -> None:
+            answers.append(await here.runtime.request(inputs.CreateRoom(name="once", request_id="r1"), "me"))
+
+        with locked(folder) as other:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ask)
+                await until(client, "status", level="error")
+                nursery.start_soon(ask)
+                await until(client, "status", level="error")
+                assert answers == []
+                other.execute("ROLLBACK")
+        assert answers == [message("ack", "r1")] * 2
+        assert len(here.runtime.core.state.rooms) == 1
+
+
+async def test_a_stop_that_gives_up_on_the_database_acknowledges_nothing(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime, "LAST_WORDS_SECONDS", 0.2)
+    monkeypatch.setattr(store, "LOCKED_SECONDS", 0.1)
+    answers: list[str] = []
+    async with place(folder) as here, here.client() as client:
+
+        async def ask() -> None:
+            answers.append(await here.runtime.request(inputs.CreateRoom(name="lost", request_id="r1"), "me"))
+
+        with locked(folder):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(ask)
+                await until(client, "status", level="error")
+                await here.runtime.stop()
+    assert answers == [error("r1", "invalid_state", "The supervisor stops, and this was not saved.")]
+    async with place(folder) as again:
+        assert not again.runtime.core.state.rooms
 
 
 @pytest.mark.parametrize("stuck", [False, True])

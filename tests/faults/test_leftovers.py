@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 from promises import orphans, rows
+from pysqlite3 import dbapi2 as sqlite3
 from serving import place, until
 from support import QUICK, alive, eventually, server
 
@@ -70,9 +71,26 @@ async def test_the_office_is_open_while_it_finishes_and_its_answer_counts(folder
             os.kill(pid, signal.SIGCONT)
             ended = await first_turn(here)
             assert (ended["ask_id"], ended["outcome"]) == (asked, "answered")
+            assert asked in here.runtime.core.at_work  # so that its room does not give it up before it is silent
             assert not alive(pid)
     assert rows(folder / "state", f"SELECT written_at FROM prompts WHERE ask_id = '{asked}'") == [(written,)]
     assert rows(folder / "state", "SELECT 1 FROM events WHERE type = 'turn_restarted'") == []
+
+
+async def test_a_cli_whose_start_was_not_stored_any_more_is_known_by_its_mark(folder: Path) -> None:
+    """E6: killed between the writing of a prompt and the commit of its process, nothing is paid for twice."""
+    async with left_behind(folder) as pid:
+        ((asked, _),) = rows(folder / "state", ASKED)
+        with sqlite3.connect(folder / "state" / "office.db") as connection:
+            connection.execute("DELETE FROM processes")
+            connection.execute("UPDATE prompts SET status = 'queued', written_at = NULL, seen_at = NULL")
+        connection.close()
+        async with place(folder) as here:
+            assert alive(pid)
+            os.kill(pid, signal.SIGCONT)
+            ended = await first_turn(here)
+            assert (ended["ask_id"], ended["outcome"]) == (asked, "answered")
+    assert rows(folder / "state", f"SELECT written_at FROM prompts WHERE ask_id = '{asked}'") == [(None,)]
 
 
 async def test_who_writes_nothing_any_more_is_ended_and_asked_again(folder: Path) -> None:

@@ -15,13 +15,16 @@ from support import eventually, toml_file
 from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import connect as raw
 
+from supervisor.driving.tree import Sweeper
 from supervisor.errors import Refused, ServerError
 from supervisor.events import Status
+from supervisor.runtime import questions
 from supervisor.server import viewers
 from supervisor.server.page import Page
 from supervisor.server.server import Server
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
 
@@ -67,6 +70,31 @@ async def test_spawn_query_and_terminate(folder: Path) -> None:
         assert (await until(client, "agent_removed"))[-1]["reason"] == "terminated"
         with pytest.raises(Refused, match="no agent"):
             await client.request({"type": "get_agent_state", "agent_id": "agent_001"})
+
+
+async def test_however_many_ask_for_figures_the_processes_are_looked_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C3: and whoever came since is seen at once."""
+    monkeypatch.setattr(questions, "FRESH_SECONDS", 100)
+    sweeps = []
+    sweep = Sweeper.sweep
+
+    def counted(self: Sweeper, roots: Mapping[str, int]) -> Any:
+        sweeps.append(roots)
+        return sweep(self, roots)
+
+    monkeypatch.setattr(Sweeper, "sweep", counted)
+    async with place(folder) as here, here.client() as client:
+        for number in (1, 2):
+            person = {"name": f"A{number}", "role": "helper", "cli_backend": "fake"}
+            agent = (await client.request({**SPAWN, "agent_config": person}))["agent_id"]
+            question = {"type": "get_agent_state", "agent_id": agent}
+            while not (first := await client.request(question))["pid"]:
+                pass
+            again = await client.request(question)
+            assert again["memory_bytes"] == first["memory_bytes"] > 0
+            assert len(sweeps) == number
 
 
 async def test_request_ids_outlive_a_restart(folder: Path) -> None:
@@ -164,6 +192,15 @@ async def test_a_late_viewer_sees_the_present_and_a_returning_one_misses_nothing
             before = history["messages"][0]["seq"]
             older = await reader.request({"type": "get_history", "limit": 2, "before": before})
             assert all(m["seq"] < before for m in older["messages"])
+
+
+async def test_who_comes_later_is_told_what_still_hinders(folder: Path) -> None:
+    """What was said of it once, before anybody came, is still so."""
+    async with place(folder) as here:
+        here.runtime._watcher.trouble = "files cannot be watched (none left); looking every second instead"
+        async with here.client() as late:
+            told = (await until(late, "status", level="warning"))[-1]
+            assert told["message"] == here.runtime.hindrance
 
 
 async def test_rubbish_gets_an_error_each_and_the_connection_goes_on(folder: Path) -> None:

@@ -159,9 +159,9 @@ def test_offsets_processes_and_answers_are_kept(path: Path) -> None:
     life = Store(path)
     life.commit(Batch(
         at=1.0, tails=[("s", "a", 10, b"x\xff")], started=[Process(agent_id="a", pid=5, born=1.5)],
-        answers=[("c", "r", '{"type":"ack"}')],
+        answers={("c", "r"): '{"type":"ack"}'},
     ))  # fmt: skip
-    life.commit(Batch(at=2.0, tails=[("s", "a", 20, b"y")], answers=[("c", "r", "another")]))
+    life.commit(Batch(at=2.0, tails=[("s", "a", 20, b"y")], answers={("c", "r"): "another"}))
     assert life.tails() == {"s": (20, b"y")}
     assert life.processes() == [Process(agent_id="a", pid=5, born=1.5)]
     assert life.requests() == {("c", "r"): '{"type":"ack"}'}

@@ -84,7 +84,8 @@ class Deciding(Parts):
         latest = max((agent.decision.since for agent in self.state.agents.values() if agent.decision), default=0.0)
         for agent in self.state.agents.values():
             if agent.decision is not None:
-                yield max(agent.decision.since, self.woke_at) + self.rules.settings.max_wait_time, agent
+                at_work = self.at_work.get(agent.decision.ask_id, 0.0)
+                yield max(agent.decision.since, self.woke_at, at_work) + self.rules.settings.max_wait_time, agent
             elif agent.ask_id is None and agent.state in ("speaking", "listening"):
                 yield agent.busy_until, agent
             elif agent.state == "idle" and self._may_decide(agent):

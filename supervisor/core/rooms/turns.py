@@ -188,9 +188,10 @@ class Turns(Parts):
         return [ask for ask_id in auto.wave if (ask := self.state.asks[ask_id]).answer is None]
 
     def _gives_up(self, ask: Ask) -> float:
-        """Until when it is waited for; a start begins that anew, and a change of the setting counts at once."""
-        waits = (permission.until for permission in self.state.agents[ask.agent_id].permissions)
-        since = max([ask.since, self.woke_at, *waits])  # it is not its fault that nobody allows it anything
+        """Until when it is waited for; a start begins that anew, as does what a CLI from before it still writes, and a
+        change of the setting counts at once."""
+        waits = (permission.until for permission in self.state.agents[ask.agent_id].permissions)  # not its own fault
+        since = max([ask.since, self.woke_at, self.at_work.get(ask.id, 0.0), *waits])
         return since + self.state.rooms[ask.room_id].settings.max_wait_time
 
     def _due(self) -> None:
