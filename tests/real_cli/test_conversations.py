@@ -187,19 +187,22 @@ async def test_who_works_uses_tools(cli: Cli, scratch: Path, stub: Stub) -> None
         assert not it.of(e.PermissionAsked)
 
 
-@pytest.mark.parametrize("allow", [True, False], ids=["allowed", "denied"])
-async def test_a_person_is_asked(cli: Cli, allow: bool, scratch: Path, stub: Stub) -> None:
+@pytest.mark.parametrize("allow", [True, False, None], ids=["allowed", "denied", "nobody answers"])
+async def test_a_person_is_asked(cli: Cli, allow: bool | None, scratch: Path, stub: Stub) -> None:
     """What could do harm waits for somebody, and the turn goes on either way."""
     async with house(scratch, stub, [cli], tools="ask") as it:
         path = scratch / "state" / "agents" / "agent_001" / "made.txt"
         stub.script = makes(cli, path)
-        await it.begin([cli, cli])
+        await it.begin([cli, cli], permission_wait=2.0 if allow is None else 60.0)
         asked = await it.until(e.PermissionAsked)
         assert "made.txt" in asked.permission.summary
         assert not path.exists()
-        await it.runtime.request(inputs.ResolvePermission(permission_id=asked.permission.id, allow=allow), "me")
+        if allow is not None:
+            await it.runtime.request(inputs.ResolvePermission(permission_id=asked.permission.id, allow=allow), "me")
+        resolved = await it.until(e.PermissionResolved)
+        assert (resolved.by == "timeout") == (allow is None)
         await it.until(e.AutoModeEnded)
-        assert path.exists() == allow
+        assert path.exists() == bool(allow)
         assert it.said[0] == ("Ada", "It is done.")
 
 

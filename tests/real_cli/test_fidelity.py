@@ -14,7 +14,21 @@ from real_cli.conftest import ready
 from real_cli.stub import Asked, Fault, Reply, Say, Stub, Use
 from supervisor.driving.backends.base import Launch
 from supervisor.driving.limits import Limits
-from supervisor.records import Delta, MessageEnd, PromptSeen, PromptTaken, Retry, Text, Thinking, ToolUse, TurnEnd
+from supervisor.records import (
+    Delta,
+    Failure,
+    MessageEnd,
+    PromptSeen,
+    PromptTaken,
+    Retry,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+    TurnEnd,
+    Usage,
+    Window,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,6 +61,15 @@ SITUATIONS: dict[str, tuple[str, list[Reply]]] = {
     "too much": (
         '[[turn]]\nsteps = [{ error = "prompt_too_long" }]\n[[turn]]\nsay = "Yes."',
         [Fault(400, "prompt is too long: 210000 tokens > 200000 maximum"), Say("Yes.")],
+    ),
+    "tries again": (
+        '[[turn]]\nsteps = [{ error = "server_recovers", retry_delay = 0.5 }, { text = "At last." }]\n'
+        '[[turn]]\nsay = "Yes."',
+        [Fault(500, "Internal server error"), Say("At last."), Say("Yes.")],
+    ),
+    "limited": (
+        '[[turn]]\nsteps = [{ error = "rate_limit_long" }]\n[[turn]]\nsay = "Yes."',
+        [Fault(429, "Too much.", headers=(("retry-after", "3600"),)), Say("Yes.")],
     ),
     "broken off": (f'[[turn]]\nspeed = 40\nsay = "{SLOW}"\n[[turn]]\nsay = "Yes."', [Say(SLOW, pace=0.1), Say("Yes.")]),
     "killed": (
@@ -82,6 +105,10 @@ def seen(it: Driven) -> dict[str, list[str]]:
     written = [brief(record) for record in it.records if record.offset is not None and isinstance(record, kinds)]
     return {
         "written": [line.partition(SLOW[:5])[0] + "…" if SLOW[:5] in line else line for line in written],
+        "tools": [str(record.is_error) for record in it.of(ToolResult)],
+        "failures": [record.kind for record in it.of(Failure)],
+        "counted": [str(len(it.of(Usage))), str(len({record.tokens for record in it.of(Window)}))],
+        "costs": [str(record.cost_usd is not None) for record in it.of(TurnEnd)],
         "ends": [str(len(it.of(MessageEnd)) > 0)],
         "taken": [record.state for record in it.of(PromptTaken) if record.state != "completed"],  # may come after us
         "turns": [record.outcome for record in it.of(TurnEnd)],

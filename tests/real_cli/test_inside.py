@@ -46,6 +46,23 @@ async def test_what_goes_on_inside_is_told(cli: Cli, scratch: Path, stub: Stub) 
         assert it.of(e.UsageReported)[-1].context_max == HOLDS.get(cli.name, 200_000)
 
 
+async def test_how_full_a_context_is_comes_from_the_model(cli: Cli, scratch: Path, stub: Stub) -> None:
+    """D12: a warning at 80 %, and an end at 95 %, by what was really read."""
+    stub.script = in_turn(
+        Ada=[Say("One.", input_tokens=42_000), Say("Three.", input_tokens=48_000)], Bo=[Say("Two.", input_tokens=900)]
+    )
+    async with house(scratch, stub, [cli]) as it:
+        rules = it.runtime.core.rules
+        small = {cli.name: msgspec.structs.replace(rules.backends[cli.name], context_max=50_000)}
+        it.runtime.core.rules = msgspec.structs.replace(rules, backends=small)
+        await it.begin([cli, cli])
+        end = await it.until(e.AutoModeEnded)
+        assert end.reason == "context_limit"
+        (warned,) = it.of(e.ContextWarning)
+        assert 42_000 <= warned.context_tokens < 43_000
+        assert it.said == [("Ada", "One."), ("Bo", "Two."), ("Ada", "Three.")]
+
+
 async def test_what_a_session_has_cost_is_counted_once(cli: Cli, scratch: Path, stub: Stub) -> None:
     """D7: also where its CLI counts on from before when it takes the session up again."""
     stub.script = in_turn(Ada=[Say("One."), Say(f"Three. {KEYWORD}"), Say(KEYWORD)], Bo=[Say("Two.")])
