@@ -445,8 +445,6 @@ def said(state: Path) -> tuple[list[tuple[str, str]], list[str]]:
 async def test_a_session_that_is_gone_is_told_again(cli: Cli, scratch: Path, stub: Stub) -> None:
     """Whatever became of the CLI's own memory, the room holds everything."""
     stub.script = once_slow()
-    if cli.name == "claude":
-        pytest.skip("claude writes its session where it reads it: without it, it begins the session anew by itself")
     async with house(scratch, stub, [cli]) as it:
         await it.begin([cli, cli])
         await it.until(e.TurnStarted, turn=4)
@@ -463,7 +461,7 @@ async def test_a_session_that_is_gone_is_told_again(cli: Cli, scratch: Path, stu
 
 
 def forget(home: Path, cli: Cli) -> None:
-    where = {"codex": ".codex/sessions", "gemini": ".gemini/tmp", "opencode": ".local/share/opencode"}[cli.name]
+    where = {"claude": ".claude/projects", "codex": ".codex/sessions", "gemini": ".gemini/tmp", "opencode": ".local/share/opencode"}[cli.name]
     for path in sorted((home / where).rglob("*"), reverse=True):
         if path.is_file() and path.suffix != ".json":
             path.unlink()
