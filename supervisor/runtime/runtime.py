@@ -504,7 +504,7 @@ class AgentRuntime:
         person = self.office.entry(agent.name, agent.backend)
         launch = Launch(
             agent_id=agent.id, folder=str(self._folder.agents / agent.id), session_id=agent.session_id,
-            cwd=str(Path(person.cwd).expanduser()) if person and person.cwd else "", command=entry.command,
+            cwd=person.cwd if person else "", command=entry.command,
             arguments=(*self._arguments.get(kind, ()), *entry.arguments, *(person.arguments if person else ())),
             owner=self._owner, model=agent.model,
             parameters={**entry.parameters, **(person.parameters if person else {})},

@@ -171,13 +171,16 @@ def makes(cli: Cli, path: Path) -> Any:
 
 
 async def test_who_works_uses_tools(cli: Cli, scratch: Path, stub: Stub) -> None:
-    """E5: what it uses is shown as it is used, with what came of it."""
-    async with house(scratch, stub, [cli], tools="all") as it:
-        path = scratch / "state" / "agents" / "agent_001" / "made.txt"
+    """E5: what it uses is shown as it is used, with what came of it, in the folder that it was given."""
+    shop = scratch / "shop"
+    shop.mkdir()
+    async with house(scratch, stub, [cli], tools="all", cwd=str(shop)) as it:
+        path = shop / "made.txt"
         stub.script = makes(cli, path)
         await it.begin([cli, cli])
         await it.until(e.AutoModeEnded)
         assert path.read_text().strip() == "made"
+        assert str(shop) in str(stub.requests[0].body)
         used = it.of(e.ToolUsed)
         assert [event.status for event in used] == ["started", "done"]
         assert "made.txt" in used[0].summary

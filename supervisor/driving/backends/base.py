@@ -59,7 +59,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def place(self) -> str:
         """The folder that the CLI works in."""
-        return self.cwd or str(Path(self.folder).absolute())
+        return str(Path(self.cwd or self.folder).absolute())
 
 
 UNREADABLE = (
