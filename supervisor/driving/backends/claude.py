@@ -38,7 +38,8 @@ class Claude(Backend):
     name = "claude"
     allow: tuple[str, ...] = (
         "ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION", "CLAUDE_CODE_OAUTH_TOKEN",
-        "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
+        "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", "DISABLE_TELEMETRY",
+        "DISABLE_ERROR_REPORTING", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
     )  # fmt: skip
     program: tuple[str, ...] = ("claude",)
     oldest: str = "2.1.0"
