@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -139,7 +140,7 @@ def signed_in(
     sign_in = kind.sign_in
     if sign_in is None:
         return []
-    if given := next((variable for variable in sign_in.variables if environment.get(variable)), ""):
+    if given := _set(sign_in.variables, environment):
         return [Finding(True, f"backend {name}: signed in by {given}", needed)]
     home = Path(environment.get("HOME", "~")).expanduser()
     data = environment.get("XDG_DATA_HOME") or ".local/share"
@@ -149,6 +150,12 @@ def signed_in(
     if known:
         return [Finding(True, f"backend {name}: signed in", needed)]
     return [Finding(False, f"backend {name}: not signed in: {sign_in.how}", needed)]
+
+
+def _set(variables: tuple[str, ...], environment: dict[str, str]) -> str:
+    """The first of them that has a value."""
+    named = (name for pattern in variables for name in environment if fnmatchcase(name, pattern))
+    return next((name for name in named if environment[name]), "")
 
 
 def ask(command: list[str], arguments: tuple[str, ...], environment: dict[str, str]) -> tuple[str, str]:

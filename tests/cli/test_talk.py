@@ -307,6 +307,34 @@ def test_the_doctor_knows_versions_and_who_is_signed_in(
     assert told in done.stdout
 
 
+def without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.endswith(("_KEY", "_TOKEN")) or name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize(
+    ("more", "key", "told"),
+    [
+        ("", "DEEPSEEK_API_KEY", "signed in by DEEPSEEK_API_KEY"),
+        ("allow = ['HOUSE_*']\n", "HOUSE_LLM_KEY", "signed in by HOUSE_LLM_KEY"),
+        ("environment = { LLM_TOKEN = 'x' }\n", "", "signed in by LLM_TOKEN"),
+        ("", "HOUSE_LLM_KEY", "not signed in"),
+    ],
+)
+def test_the_doctor_knows_the_keys_that_are_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, key: str, told: str
+) -> None:
+    """Also those that the configuration names."""
+    without_keys(monkeypatch)
+    program = toml_file(tmp_path / "opencode", "#!/bin/sh\necho 9.9.9\n")
+    program.chmod(0o755)
+    config = toml_file(tmp_path / "o.toml", f"[backends.opencode]\ncommand = ['{program}']\n{more}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if key:
+        monkeypatch.setenv(key, "k")
+    assert f"backend opencode: {told}" in supervisor("doctor", "--config", str(config)).stdout
+
+
 @pytest.mark.parametrize("data", ["", "elsewhere"])
 def test_the_doctor_knows_where_who_is_signed_in_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str
@@ -318,8 +346,7 @@ def test_the_doctor_knows_where_who_is_signed_in_is_written(
     moved = str(tmp_path / data) if data else ""
     for name, value in {"HOME": str(tmp_path), "XDG_DATA_HOME": moved}.items():
         monkeypatch.setenv(name, value)
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+    without_keys(monkeypatch)
     signed_in = tmp_path / (data or ".local/share") / "opencode" / "auth.json"
     assert "backend opencode: not signed in" in supervisor("doctor", "--config", str(config)).stdout
     signed_in.parent.mkdir(parents=True)

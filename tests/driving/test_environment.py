@@ -58,6 +58,13 @@ def test_what_a_cli_sets_for_what_it_starts_goes_no_further(name: str) -> None:
     assert pick(ours, ["*"], {}, "m") == {MARK: "m"}
 
 
+@pytest.mark.parametrize("provider", ["DEEPSEEK", "GROQ", "XAI", "MISTRAL", "MOONSHOT", "TOGETHER", "CEREBRAS"])
+def test_opencode_gets_the_keys_of_its_providers(provider: str) -> None:
+    """Those that are known, and not whatever is called a key."""
+    name = f"{provider}_API_KEY"
+    assert pick({name: "k", "STRIPE_API_KEY": "s"}, BACKENDS["opencode"].allow, {}, "m") == {name: "k", MARK: "m"}
+
+
 def test_who_does_not_want_to_be_watched_is_heeded() -> None:
     """A person's own opt-outs hold for the CLIs that know them."""
     ours = {"DO_NOT_TRACK": "1", "DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",

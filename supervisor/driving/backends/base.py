@@ -114,7 +114,7 @@ class SignIn(NamedTuple):
     """How one can tell whether somebody is signed in, without looking into what they sign in with."""
 
     variables: tuple[str, ...] = ()
-    """With one of these set, it is."""
+    """With one of these set, it is; names or patterns."""
     command: tuple[str, ...] = ()
     """Arguments that make the CLI say so by its exit status."""
     files: tuple[str, ...] = ()

@@ -12,6 +12,16 @@ if TYPE_CHECKING:
 
 AGENT = "office-supervisor"
 """An agent of ours: what the user's configuration says of its own agents would count beside what we say."""
+PROVIDERS = (
+    "OPENAI_*", "ANTHROPIC_*", "GEMINI_*", "GOOGLE_*", "OPENROUTER_*", "AWS_*", "AZURE_*", "CLOUDFLARE_*",
+    "AI_GATEWAY_API_KEY", "ARK_API_KEY", "BASETEN_API_KEY", "CEREBRAS_API_KEY", "CHUTES_API_KEY", "COHERE_API_KEY",
+    "DASHSCOPE_API_KEY", "DEEPINFRA_API_KEY", "DEEPSEEK_API_KEY", "FIREWORKS_API_KEY", "GROQ_API_KEY", "HF_TOKEN",
+    "KIMI_API_KEY", "LLAMA_API_KEY", "LMSTUDIO_API_KEY", "MINIMAX_API_KEY", "MISTRAL_API_KEY", "MOONSHOT_API_KEY",
+    "NEBIUS_API_KEY", "NVIDIA_API_KEY", "OLLAMA_API_KEY", "PERPLEXITY_API_KEY", "POE_API_KEY", "REQUESTY_API_KEY",
+    "SCALEWAY_API_KEY", "SILICONFLOW_API_KEY", "STEPFUN_API_KEY", "TOGETHER_API_KEY", "UPSTAGE_API_KEY",
+    "VENICE_API_KEY", "XAI_API_KEY", "ZHIPU_API_KEY",
+)  # fmt: skip
+"""Who serves its models, by the variables that they are reached with; the rest a configuration has to name."""
 READING = ("read", "glob", "grep", "list")
 
 
@@ -20,12 +30,13 @@ class OpenCode(Acp):
 
     name = "opencode"
     program = ("opencode",)
-    allow = ("OPENCODE_*", "OPENAI_*", "ANTHROPIC_*", "GEMINI_*", "GOOGLE_*", "OPENROUTER_*", "AWS_*", "AZURE_*")
+    allow = ("OPENCODE_*", *PROVIDERS)
     oldest, tested = "1.18.0", "1.18.33"
     install = "npm install -g opencode-ai"
     sign_in = SignIn(
-        ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"),
-        files=("$XDG_DATA_HOME/opencode/auth.json",), how="run `opencode auth login`, or set its provider's key",
+        ("*_KEY", "*_TOKEN", "AWS_BEARER_TOKEN_*", "GOOGLE_APPLICATION_CREDENTIALS"),
+        files=("$XDG_DATA_HOME/opencode/auth.json",),
+        how="run `opencode auth login`, or set its provider's key (one that is not known goes into `allow`)",
     )  # fmt: skip
     parameters = None
 
