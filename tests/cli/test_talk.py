@@ -335,6 +335,18 @@ def test_the_doctor_knows_the_keys_that_are_passed_on(
     assert f"backend opencode: {told}" in supervisor("doctor", "--config", str(config)).stdout
 
 
+@pytest.mark.parametrize(
+    ("out", "told"), [("0", "signed in"), ("1", "not signed in: run `codex login`, or `codex login")]
+)
+def test_the_doctor_does_not_take_a_key_for_a_sign_in_where_it_is_none(tmp_path: Path, out: str, told: str) -> None:
+    """Codex as it is driven uses no exported key."""
+    program = toml_file(tmp_path / "codex", f'#!/bin/sh\n[ "$1" = login ] && exit {out}\necho codex-cli 0.169.0\n')
+    program.chmod(0o755)
+    config = toml_file(tmp_path / "o.toml", f"[backends.codex]\ncommand = ['{program}']\n")
+    done = supervisor("doctor", "--config", str(config), OPENAI_API_KEY="k", CODEX_API_KEY="k")
+    assert f"backend codex: {told}" in done.stdout
+
+
 @pytest.mark.parametrize("data", ["", "elsewhere"])
 def test_the_doctor_knows_where_who_is_signed_in_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str

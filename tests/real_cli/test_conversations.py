@@ -87,6 +87,21 @@ def test_any_two_talk_in_the_terminal(pair: tuple[str, str], scratch: Path, stub
     assert len(stub.requests) == 5
 
 
+def test_codex_is_signed_in_by_its_login_and_not_by_a_key(scratch: Path) -> None:
+    """What the doctor goes by: its app-server uses no exported key."""
+    command = [*ready("codex").command(), "login"]
+    given = {**os.environ, "OPENAI_API_KEY": KEY, "CODEX_API_KEY": KEY}
+    (scratch / "home" / ".codex").mkdir()
+
+    def signed_in() -> bool:
+        done = subprocess.run([*command, "status"], env=given, capture_output=True, check=False)
+        return done.returncode == 0
+
+    assert not signed_in()
+    subprocess.run([*command, "--with-api-key"], env=given, input=KEY.encode(), capture_output=True, check=True)
+    assert signed_in()
+
+
 def configuration(scratch: Path, clis: list[Cli], stub: Stub, more: str = "") -> Path:
     """An office.toml as a user would write it."""
     lines = [more]

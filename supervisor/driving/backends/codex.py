@@ -46,7 +46,11 @@ class Codex(Backend):
     allow = ("OPENAI_*", "CODEX_*", "AZURE_OPENAI_*")
     oldest, tested = "0.169.0", "0.169.0"
     install = "npm install -g @openai/codex"
-    sign_in = SignIn(("OPENAI_API_KEY", "CODEX_API_KEY"), ("login", "status"), how="run `codex login`")
+    sign_in = SignIn(
+        command=("login", "status"),
+        how="run `codex login`, or `codex login --with-api-key`; a provider in its config.toml with a key of its own "
+        "needs neither",
+    )
     parameters = None
 
     def command(self, launch: Launch) -> list[str]:
