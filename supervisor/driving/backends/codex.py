@@ -31,9 +31,11 @@ if TYPE_CHECKING:
 
 LEAN = (
     "shell_tool", "unified_exec", "multi_agent", "goals", "view_image", "apps", "plugins", "image_generation",
-    "tool_suggest",
+    "tool_suggest", "hooks",
 )  # fmt: skip
 """What is switched off where there is only talk."""
+UNTOLD = ('web_search="disabled"', "project_doc_max_bytes=0", "skills.include_instructions=false", "notify=[]")
+"""What it is told, and whom it tells, beside: nothing and nobody."""
 SANDBOX = {"none": "read-only", "read": "read-only", "ask": "workspace-write", "all": "workspace-write"}
 POLICY = {"none": "never", "read": "never", "ask": "untrusted", "all": "on-request"}
 
@@ -56,7 +58,8 @@ class Codex(Backend):
     def command(self, launch: Launch) -> list[str]:
         command = [*(launch.command or self.program), "app-server"]
         if launch.tools == "none":
-            command += ["-c", 'web_search="disabled"', *(word for name in LEAN for word in ("--disable", name))]
+            command += [word for setting in UNTOLD for word in ("-c", setting)]
+            command += [word for name in LEAN for word in ("--disable", name)]
         for name, value in launch.parameters.items():
             command += ["-c", f"{name}={line_of(value).decode().strip()}"]  # such JSON is TOML, too
         return [*command, *launch.arguments]

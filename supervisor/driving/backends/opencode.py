@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .acp import Acp, AcpDialogue
@@ -60,9 +61,13 @@ class OpenCode(Acp):
         }  # fmt: skip
         if launch.model:
             config["model"] = launch.model
+        lean = {  # no AGENTS.md or CLAUDE.md: the user's stands beside a configuration, the project's with one
+            "OPENCODE_CONFIG_DIR": str(Path(launch.folder).absolute()), "OPENCODE_DISABLE_CLAUDE_CODE": "1",
+            "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
+        }  # fmt: skip
         return {
             "OPENCODE_CONFIG_CONTENT": line_of(config).decode().strip(), "OPENCODE_DISABLE_AUTOUPDATE": "1",
-            "OPENCODE_PERMISSION": "{}",
+            "OPENCODE_PERMISSION": "{}", **(lean if launch.tools == "none" else {}),
         }  # fmt: skip
 
     def dialogue(self, launch: Launch) -> Dialogue:
