@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from support import driven, new_ask_id
 
+from real_cli.clis import KEY
+from real_cli.conftest import ready
 from real_cli.stub import Say, Stub
 from supervisor.driving.backends.base import Launch
 from supervisor.driving.limits import Limits
@@ -24,7 +26,7 @@ MARK = "pomegranate"
 SKILL = f"---\nname: {MARK}\ndescription: Use it for {MARK}.\n---\n{MARK}\n"
 HOOKS = ("SessionStart", "UserPromptSubmit", "Stop", "BeforeAgent", "BeforeModel")
 
-HOME = (".claude/CLAUDE.md", ".claude/rules/fruit.md", ".config/opencode/AGENTS.md")
+HOME = (".claude/CLAUDE.md", ".claude/rules/fruit.md", f".claude/output-styles/{MARK}.md", ".config/opencode/AGENTS.md")
 """Without `~/.codex/AGENTS.md` and `GEMINI.md`, for which there is no switch."""
 HERE = ("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", ".claude/rules/fruit.md", f"{MARK}.txt")
 SKILLS = (".claude/skills", ".codex/skills", ".gemini/skills", ".config/opencode/skill", ".agents/skills")
@@ -37,7 +39,7 @@ def teach(cli: Cli, home: Path, here: Path, ran: Path) -> None:
     hook = [{"hooks": [{"type": "command", "command": f"touch {ran}; echo {MARK}"}]}]
     for place in (home, here):
         for name in (".claude/settings.json", ".gemini/settings.json", ".codex/hooks.json"):
-            words[place / name] = json.dumps({"hooks": dict.fromkeys(HOOKS, hook)})
+            words[place / name] = json.dumps({"hooks": dict.fromkeys(HOOKS, hook), "outputStyle": MARK})
     for path, text in words.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -64,3 +66,28 @@ async def test_who_only_talks_is_told_nothing_else(cli: Cli, scratch: Path, stub
     assert stub.requests
     assert not [asked.body for asked in stub.requests if MARK in json.dumps(asked.body)]
     assert not ran.exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"env": {"ANTHROPIC_BASE_URL": "@", "ANTHROPIC_API_KEY": KEY}},
+     {"env": {"ANTHROPIC_BASE_URL": "@"}, "apiKeyHelper": f"echo {KEY}"}],
+    ids=["env", "helper"],
+)  # fmt: skip
+async def test_who_signs_in_by_claudes_settings_is_signed_in_for_talking(
+    settings: dict[str, object], scratch: Path, stub: Stub
+) -> None:
+    """What `claude auth status` goes by holds for us."""
+    cli = ready("claude")
+    stub.script = lambda asked: Say("Yes.")
+    file = scratch / "home" / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps(settings).replace("@", stub.url))
+    launch = Launch(
+        agent_id="agent_001", folder=str(scratch / "agent"), session_id=new_ask_id(), command=cli.command(),
+        environment={"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}, instructions="You are Ada.",
+    )  # fmt: skip
+    async with driven(launch, limits=LIMITS, name="claude") as it:
+        outcome = await it.agent.ask(new_ask_id(), "Tabs or spaces?")
+    assert outcome.status == "answered", outcome
+    assert {asked.key.removeprefix("Bearer ") for asked in stub.requests} == {KEY}
