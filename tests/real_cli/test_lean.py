@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from real_cli.clis import Cli
+    from supervisor.config import Tools
 
 pytestmark = pytest.mark.real_cli
 
@@ -91,3 +92,35 @@ async def test_who_signs_in_by_claudes_settings_is_signed_in_for_talking(
         outcome = await it.agent.ask(new_ask_id(), "Tabs or spaces?")
     assert outcome.status == "answered", outcome
     assert {asked.key.removeprefix("Bearer ") for asked in stub.requests} == {KEY}
+
+
+SERVER = """
+[mcp_servers.{name}]
+command = "sh"
+args = ["-c", "touch {ran}; cat"]
+startup_timeout_sec = 5
+"""
+
+
+@pytest.mark.parametrize("tools", ["none", "read"])
+async def test_codex_reads_and_does_nothing_else(tools: Tools, scratch: Path, stub: Stub) -> None:
+    """No tool server is started, whatever it is called and whoever configured it, and no other tool is there."""
+    cli = ready("codex")
+    stub.script = lambda asked: Say("Yes.")
+    here, home, ran = scratch / "shop", scratch / "home", scratch / "ran"
+    cli.settle_in(home, stub.url)
+    with (home / ".codex" / "config.toml").open("a") as config:
+        config.write(SERVER.format(name='"my.files"', ran=ran))
+        config.write(f'[projects."{here}"]\ntrust_level = "trusted"\n')
+    (here / ".codex").mkdir(parents=True)
+    (here / ".codex" / "config.toml").write_text(SERVER.format(name="here", ran=ran))
+    launch = Launch(
+        agent_id="agent_001", folder=str(scratch / "agent"), session_id=new_ask_id(), command=cli.command(),
+        environment=cli.environment(stub.url), cwd=str(here), instructions="You are Ada.", tools=tools,
+    )  # fmt: skip
+    async with driven(launch, limits=LIMITS, name="codex") as it:
+        outcome = await it.agent.ask(new_ask_id(), "Tabs or spaces?")
+    assert outcome.status == "answered", outcome
+    assert not ran.exists()
+    shell = {"exec_command", "write_stdin"} if tools == "read" else set()
+    assert set(stub.requests[0].tools) - {"request_user_input"} == shell
