@@ -555,6 +555,24 @@ def test_an_old_version_is_refused_in_words(name: str, version: str, good: bool)
     assert good or (BACKENDS[name].install in problem and "too old" in problem)
 
 
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        ("2.1.326", ""),
+        ("2.1.999", ""),
+        ("2.0.5", ""),
+        ("2.2.0", "claude 2.2.0 is newer than 2.1.326, which was tested"),
+        ("3.0", "claude 3.0 is newer than 2.1.326, which was tested"),
+        ("", "claude does not say its version; 2.1.326 was tested"),
+        ("nightly", "claude does not say its version; 2.1.326 was tested"),
+    ],
+)
+def test_a_version_that_nobody_tested_is_told_in_words(version: str, told: str) -> None:
+    """By its first two numbers: the third changes daily."""
+    assert BACKENDS["claude"].untested(version) == told
+    assert BACKENDS["fake"].untested(version) == ""
+
+
 def test_versions_are_numbers() -> None:
     assert version_of("codex-cli 0.169.0") == (0, 169, 0)
     assert version_of("v10.2") > version_of("9.12.1")

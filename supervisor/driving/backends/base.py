@@ -185,6 +185,15 @@ class Backend(ABC):
             return ""
         return f"{self.name} {version} is too old, {self.oldest} or newer is needed: {self.install or 'update it'}"
 
+    def untested(self, version: str) -> str:
+        """What to tell people of a version that nobody tested; nothing where it is near to one that was."""
+        found, known = version_of(version), version_of(self.tested)
+        if known and not found:
+            return f"{self.name} does not say its version; {self.tested} was tested"
+        if known and found[:2] > known[:2]:
+            return f"{self.name} {version} is newer than {self.tested}, which was tested"
+        return ""
+
 
 def kept_transcript(launch: Launch) -> Path:
     return Path(launch.folder).absolute() / KEPT / f"{launch.session_id}.jsonl"
