@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import pty
@@ -18,7 +19,9 @@ from support import ROOT, SUPERVISOR, server, supervisor, toml_file
 
 from supervisor.cli.exporting import quoted
 from supervisor.cli.options import printable
+from supervisor.config import BackendEntry
 from supervisor.core.rooms.topics import draw
+from supervisor.driving.backends import BACKENDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -364,6 +367,34 @@ def test_the_doctor_knows_where_who_is_signed_in_is_written(
     signed_in.parent.mkdir(parents=True)
     signed_in.touch()
     assert "backend opencode: signed in" in supervisor("doctor", "--config", str(config)).stdout
+
+
+def test_the_doctor_sees_whether_a_cli_comes_up(tmp_path: Path) -> None:
+    """With its own command line, up to where it could be asked; what was made for that is gone."""
+    lasts = toml_file(tmp_path / "lasts", '#!/bin/sh\n[ "$1" = --version ] && echo 2.1.326 && exit\nexit 3\n')
+    lasts.chmod(0o755)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    config = toml_file(
+        tmp_path / "o.toml",
+        f"[backends.good]\nkind = 'fake'\n[backends.bad]\nkind = 'claude'\ncommand = ['{lasts}']\n"
+        "environment = { ANTHROPIC_API_KEY = 'k' }\n",
+    )
+    done = supervisor("doctor", "--start", "--config", str(config), TMPDIR=str(temporary))
+    assert "ok  backend good: comes up within" in done.stdout
+    assert "BAD backend bad: bad was started once and did not come up: exit status 3" in done.stdout
+    assert done.returncode == 1
+    assert not list(temporary.iterdir())
+    assert "comes up" not in supervisor("doctor", "--config", str(config)).stdout
+
+
+def test_the_doctor_waits_for_nobody_who_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = toml_file(tmp_path / "silent", "#!/bin/sh\nexec sleep 60\n")
+    silent.chmod(0o755)
+    doctor = importlib.import_module("supervisor.cli.doctor")
+    monkeypatch.setattr(doctor, "START_SECONDS", 0.3)
+    found = doctor.comes_up("it", BACKENDS["claude"], BackendEntry(command=(str(silent),)), needed=True)
+    assert found == (False, "backend it: it was started once and did not come up: it said nothing for 0.3 s", True)
 
 
 def test_the_doctor_and_completion() -> None:
