@@ -34,6 +34,7 @@ SHELL = ("shell_tool", "unified_exec")
 BEYOND = ("multi_agent", "goals", "view_image", "apps", "plugins", "image_generation", "tool_suggest", "hooks")
 """What is switched off also where it may read."""
 ALONE = ('web_search="disabled"', "notify=[]")
+"""Neither of them looks for anything outside, or has its user's programs told."""
 UNTOLD = ("project_doc_max_bytes=0", "skills.include_instructions=false")
 """Who only talks is told nothing of what its user wrote for working."""
 SANDBOX = {"none": "read-only", "read": "read-only", "ask": "workspace-write", "all": "workspace-write"}
