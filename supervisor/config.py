@@ -172,6 +172,11 @@ class Office(Entry, frozen=True, kw_only=True):
     def agent(self, name: str) -> AgentEntry | None:
         return next((agent for agent in self.agents if agent.name == name), None)
 
+    def entry(self, name: str, backend: str) -> AgentEntry | None:
+        """What is configured for somebody, on the CLI it was configured for; who has only the name gets none of it."""
+        found = self.agent(name)
+        return found if found is not None and (found.backend or self.default_backend) == backend else None
+
 
 class Kind(NamedTuple):
     """What the configuration has to know of a CLI."""

@@ -9,21 +9,29 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
+import uuid
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
+import trio
 from pysqlite3 import dbapi2 as sqlite3
 
 from supervisor.driving import backends
+from supervisor.driving.agent import DrivenAgent
 from supervisor.driving.backends import BACKENDS
-from supervisor.driving.backends.base import version_of
+from supervisor.driving.backends.base import Launch, version_of
 from supervisor.driving.environment import pick
+from supervisor.driving.limits import Limits
+from supervisor.driving.watcher import Watcher
 from supervisor.errors import SupervisorError
 from supervisor.store import store
 from supervisor.store.store import OLDEST_SQLITE
 
 from .options import folder, office, printable, state_dir
+from .running import run
 from .start import PORT
 
 if TYPE_CHECKING:
@@ -32,6 +40,8 @@ if TYPE_CHECKING:
 
 ASK_SECONDS = 30
 """How long a CLI may take to say its version; some unpack themselves first."""
+START_SECONDS = 20.0
+"""How long it may take to come up."""
 
 
 class Finding(NamedTuple):
@@ -44,15 +54,17 @@ class Finding(NamedTuple):
 @click.option(
     "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE", help="Check this office.toml."
 )
+@click.option("--start", "starts", is_flag=True, help="Also start each CLI, and ask it nothing.")
 @state_dir
-def doctor(config_file: Path | None, state_dir: str | None) -> None:
+def doctor(config_file: Path | None, starts: bool, state_dir: str | None) -> None:
     """Check this machine, and say how to mend what is wrong.
 
     \b
     Example:
       supervisor doctor --config office.toml
+      supervisor doctor --config office.toml --start
     """
-    findings = [*machine(), state(state_dir), *configuration(config_file)]
+    findings = [*machine(), state(state_dir), *configuration(config_file, starts=starts)]
     for finding in findings:
         mark = "ok " if finding.good else "BAD" if finding.needed else "-  "
         click.echo(f"{mark} {printable(finding.text)}")
@@ -97,7 +109,7 @@ def state(given: str | None) -> Finding:
     return Finding(True, f"state folder {place.path}")
 
 
-def configuration(path: Path | None) -> list[Finding]:
+def configuration(path: Path | None, *, starts: bool = False) -> list[Finding]:
     try:
         found = office(path)
     except SupervisorError as error:
@@ -105,7 +117,12 @@ def configuration(path: Path | None) -> list[Finding]:
     findings = [Finding(True, f"{path}: {len(found.agents)} agents, {len(found.rooms)} rooms")] if path else []
     needed = {found.default_backend, *found.backends, *(one.backend for one in found.agents if one.backend)}
     for name in backends.names(found.backends):
-        findings += cli(name, BACKENDS[found.backend(name).kind or name], found.backend(name), needed=name in needed)
+        entry = found.backend(name)
+        kind = BACKENDS[entry.kind or name]
+        told = cli(name, kind, entry, needed=name in needed)
+        findings += told
+        if starts and told[0].good:
+            findings.append(comes_up(name, kind, entry, needed=name in needed))
     return findings
 
 
@@ -132,6 +149,36 @@ def cli(name: str, kind: Backend, entry: BackendEntry, *, needed: bool) -> list[
     return [found, *signed_in(name, kind, command, environment, needed=needed)]
 
 
+def comes_up(name: str, kind: Backend, entry: BackendEntry, *, needed: bool) -> Finding:
+    """Whether a CLI comes up as an agent's does; it is asked nothing."""
+    try:
+        seconds = run(start, name, kind, entry)
+    except SupervisorError as error:
+        return Finding(False, f"backend {name}: {str(error).rstrip('.')}", needed)
+    return Finding(True, f"backend {name}: comes up within {seconds:.1f} s", needed)
+
+
+async def start(name: str, kind: Backend, entry: BackendEntry) -> float:
+    """In a folder that is gone afterwards; returns how long it took, and raises AgentError."""
+    limits = Limits(start=START_SECONDS, starts=1, close=2.0)
+    with tempfile.TemporaryDirectory() as place:
+        launch = Launch(
+            agent_id=name, folder=place, session_id=str(uuid.uuid4()), command=entry.command, model=entry.model,
+            arguments=entry.arguments, parameters=entry.parameters, tools=entry.tools, allow=entry.allow,
+            environment=entry.environment,
+        )  # fmt: skip
+        watcher = Watcher()
+        async with trio.open_nursery() as nursery:
+            await nursery.start(watcher.run)
+            agent = DrivenAgent(kind, launch, watcher, lambda record: None, limits=limits)
+            began = trio.current_time()
+            await nursery.start(agent.run)
+            seconds = trio.current_time() - began
+            await agent.stop()
+            nursery.cancel_scope.cancel()
+        return seconds
+
+
 def signed_in(
     name: str, kind: Backend, command: list[str], environment: dict[str, str], *, needed: bool
 ) -> list[Finding]:
@@ -139,7 +186,7 @@ def signed_in(
     sign_in = kind.sign_in
     if sign_in is None:
         return []
-    if given := next((variable for variable in sign_in.variables if environment.get(variable)), ""):
+    if given := _set(sign_in.variables, environment):
         return [Finding(True, f"backend {name}: signed in by {given}", needed)]
     home = Path(environment.get("HOME", "~")).expanduser()
     data = environment.get("XDG_DATA_HOME") or ".local/share"
@@ -149,6 +196,12 @@ def signed_in(
     if known:
         return [Finding(True, f"backend {name}: signed in", needed)]
     return [Finding(False, f"backend {name}: not signed in: {sign_in.how}", needed)]
+
+
+def _set(variables: tuple[str, ...], environment: dict[str, str]) -> str:
+    """The first of them that has a value."""
+    named = (name for pattern in variables for name in environment if fnmatchcase(name, pattern))
+    return next((name for name in named if environment[name]), "")
 
 
 def ask(command: list[str], arguments: tuple[str, ...], environment: dict[str, str]) -> tuple[str, str]:

@@ -68,6 +68,9 @@ def office(path: Path | None) -> config.Office:
             beside = path.parent / Path(found.floor_plan).expanduser()
             found = msgspec.structs.replace(found, floor_plan=str(beside))
             read_plan(found)
+        found = msgspec.structs.replace(
+            found, agents=tuple(_settled(one, path, n) for n, one in enumerate(found.agents))
+        )
         for name, template in found.templates.items():
             check(template.over(found.settings), f"{path}: templates.{name}.settings: ")
         for number, room in enumerate(found.rooms):
@@ -75,6 +78,16 @@ def office(path: Path | None) -> config.Office:
     if found.settings.max_duration_ms == Settings().max_duration_ms:
         found = with_settings(found, max_duration_ms=default_duration(os.environ.get(DURATION_VARIABLE, "")))
     return found
+
+
+def _settled(entry: config.AgentEntry, path: Path, number: int) -> config.AgentEntry:
+    """With the folder that it works in as it is from anywhere: a relative one is beside the file."""
+    if not entry.cwd:
+        return entry
+    place = Path(os.path.abspath(path.parent / Path(entry.cwd).expanduser()))
+    if not place.is_dir():
+        raise ConfigError(f"{path}: agents[{number}].cwd: expected a folder, there is none at {place}.")
+    return msgspec.structs.replace(entry, cwd=str(place))
 
 
 def room_settings(found: config.Office, room: config.RoomEntry) -> Settings:

@@ -79,8 +79,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     backends: dict[str, BackendFacts]
     default_backend: str
     settings: e.Settings = e.Settings()
-    models: dict[str, str] = {}
-    """The models of configured agents that have one of their own, by name."""
+    models: dict[tuple[str, str], str] = {}
+    """The models of configured agents that have one of their own, by name and backend."""
     patterns: tuple[str, ...] = tuple(PATTERNS)
     templates: dict[str, TemplateEntry] = msgspec.field(default_factory=lambda: TEMPLATES)
     plan: str = DEFAULT_PLAN
@@ -348,7 +348,7 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
         facts = self.rules.backends[backend]
         self._emit(e.AgentJoined(
             agent_id=agent_id, name=config.name, role=config.role.strip(), cli_backend=backend,
-            model=self.rules.models.get(config.name, facts.model),
+            model=self.rules.models.get((config.name, backend), facts.model),
             position=position, seat=seat,
             room_id=room.id if room else None, session_id=self.new_id("session", number),
             context_max=USUAL_CONTEXT if facts.context_max is None else facts.context_max,

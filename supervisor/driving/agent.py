@@ -133,6 +133,7 @@ class DrivenAgent:
         self._job: Job | None = None
         self._kept: Kept | None = None
         self._missed = False  # it was said that there is no transcript
+        self._warned = False  # it was said that nobody tested its version
         self._news = Bell()
         self._stop = trio.Event()
         self._stopped = trio.Event()
@@ -591,6 +592,9 @@ class DrivenAgent:
             program.refused = Failure(kind="unknown", message=why)
         else:
             program.ready = True
+            if not self._warned and (untested := self.backend.untested(ready.version)):
+                self._warned = True
+                self._sink(Note(text=untested))
 
     def _keep_name(self, name: str) -> str:
         """Returns why it cannot be kept, or nothing."""

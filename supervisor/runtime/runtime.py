@@ -221,7 +221,10 @@ class AgentRuntime:
             ),
             default_backend=office.default_backend, settings=office.settings, most_agents=office.most_agents,
             templates=office.templates or TEMPLATES,
-            models={agent.name: agent.model for agent in office.agents if agent.model},
+            models={
+                (agent.name, agent.backend or office.default_backend): agent.model
+                for agent in office.agents if agent.model
+            },
             plan=read_plan(office), wander_seconds=0.0 if alone else office.wander_seconds,
         )  # fmt: skip
 
@@ -526,10 +529,10 @@ class AgentRuntime:
     def _make(self, agent: Agent, tail: tuple[int, bytes] | None) -> Colleague:
         entry = self.office.backend(agent.backend)
         kind = entry.kind or agent.backend
-        person = self.office.agent(agent.name)
+        person = self.office.entry(agent.name, agent.backend)
         launch = Launch(
             agent_id=agent.id, folder=str(self._folder.agents / agent.id), session_id=agent.session_id,
-            cwd=str(Path(person.cwd).expanduser()) if person and person.cwd else "", command=entry.command,
+            cwd=person.cwd if person else "", command=entry.command,
             arguments=(*self._arguments.get(kind, ()), *entry.arguments, *(person.arguments if person else ())),
             owner=self._owner, model=agent.model,
             parameters={**entry.parameters, **(person.parameters if person else {})},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import pty
@@ -18,7 +19,9 @@ from support import ROOT, SUPERVISOR, server, supervisor, toml_file
 
 from supervisor.cli.exporting import quoted
 from supervisor.cli.options import printable
+from supervisor.config import BackendEntry
 from supervisor.core.rooms.topics import draw
+from supervisor.driving.backends import BACKENDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -307,6 +310,46 @@ def test_the_doctor_knows_versions_and_who_is_signed_in(
     assert told in done.stdout
 
 
+def without_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.endswith(("_KEY", "_TOKEN")) or name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize(
+    ("more", "key", "told"),
+    [
+        ("", "DEEPSEEK_API_KEY", "signed in by DEEPSEEK_API_KEY"),
+        ("allow = ['HOUSE_*']\n", "HOUSE_LLM_KEY", "signed in by HOUSE_LLM_KEY"),
+        ("environment = { LLM_TOKEN = 'x' }\n", "", "signed in by LLM_TOKEN"),
+        ("", "HOUSE_LLM_KEY", "not signed in"),
+    ],
+)
+def test_the_doctor_knows_the_keys_that_are_passed_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, key: str, told: str
+) -> None:
+    """Also those that the configuration names."""
+    without_keys(monkeypatch)
+    program = toml_file(tmp_path / "opencode", "#!/bin/sh\necho 9.9.9\n")
+    program.chmod(0o755)
+    config = toml_file(tmp_path / "o.toml", f"[backends.opencode]\ncommand = ['{program}']\n{more}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if key:
+        monkeypatch.setenv(key, "k")
+    assert f"backend opencode: {told}" in supervisor("doctor", "--config", str(config)).stdout
+
+
+@pytest.mark.parametrize(
+    ("out", "told"), [("0", "signed in"), ("1", "not signed in: run `codex login`, or `codex login")]
+)
+def test_the_doctor_does_not_take_a_key_for_a_sign_in_where_it_is_none(tmp_path: Path, out: str, told: str) -> None:
+    """Codex as it is driven uses no exported key."""
+    program = toml_file(tmp_path / "codex", f'#!/bin/sh\n[ "$1" = login ] && exit {out}\necho codex-cli 0.169.0\n')
+    program.chmod(0o755)
+    config = toml_file(tmp_path / "o.toml", f"[backends.codex]\ncommand = ['{program}']\n")
+    done = supervisor("doctor", "--config", str(config), OPENAI_API_KEY="k", CODEX_API_KEY="k")
+    assert f"backend codex: {told}" in done.stdout
+
+
 @pytest.mark.parametrize("data", ["", "elsewhere"])
 def test_the_doctor_knows_where_who_is_signed_in_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: str
@@ -318,13 +361,40 @@ def test_the_doctor_knows_where_who_is_signed_in_is_written(
     moved = str(tmp_path / data) if data else ""
     for name, value in {"HOME": str(tmp_path), "XDG_DATA_HOME": moved}.items():
         monkeypatch.setenv(name, value)
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "GEMINI_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+    without_keys(monkeypatch)
     signed_in = tmp_path / (data or ".local/share") / "opencode" / "auth.json"
     assert "backend opencode: not signed in" in supervisor("doctor", "--config", str(config)).stdout
     signed_in.parent.mkdir(parents=True)
     signed_in.touch()
     assert "backend opencode: signed in" in supervisor("doctor", "--config", str(config)).stdout
+
+
+def test_the_doctor_sees_whether_a_cli_comes_up(tmp_path: Path) -> None:
+    """With its own command line, up to where it could be asked; what was made for that is gone."""
+    lasts = toml_file(tmp_path / "lasts", '#!/bin/sh\n[ "$1" = --version ] && echo 2.1.326 && exit\nexit 3\n')
+    lasts.chmod(0o755)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    config = toml_file(
+        tmp_path / "o.toml",
+        f"[backends.good]\nkind = 'fake'\n[backends.bad]\nkind = 'claude'\ncommand = ['{lasts}']\n"
+        "environment = { ANTHROPIC_API_KEY = 'k' }\n",
+    )
+    done = supervisor("doctor", "--start", "--config", str(config), TMPDIR=str(temporary))
+    assert "ok  backend good: comes up within" in done.stdout
+    assert "BAD backend bad: bad was started once and did not come up: exit status 3" in done.stdout
+    assert done.returncode == 1
+    assert not list(temporary.iterdir())
+    assert "comes up" not in supervisor("doctor", "--config", str(config)).stdout
+
+
+def test_the_doctor_waits_for_nobody_who_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = toml_file(tmp_path / "silent", "#!/bin/sh\nexec sleep 60\n")
+    silent.chmod(0o755)
+    doctor = importlib.import_module("supervisor.cli.doctor")
+    monkeypatch.setattr(doctor, "START_SECONDS", 0.3)
+    found = doctor.comes_up("it", BACKENDS["claude"], BackendEntry(command=(str(silent),)), needed=True)
+    assert found == (False, "backend it: it was started once and did not come up: it said nothing for 0.3 s", True)
 
 
 def test_the_doctor_and_completion() -> None:

@@ -28,6 +28,7 @@ from support import (
 
 from supervisor.driving.agent import DrivenAgent
 from supervisor.driving.backends import backend
+from supervisor.driving.backends.fake import Fake
 from supervisor.driving.watcher import Watcher
 from supervisor.errors import AgentBusy, AgentStopped
 from supervisor.records import (
@@ -385,3 +386,15 @@ async def test_who_waits_for_a_permission_is_not_taken_for_silent(folder: Path) 
         await it.agent.permit(asked.permission_id, allow=True)
         await eventually(lambda: outcomes)
         assert (outcomes[0].status, outcomes[0].text) == ("answered", "So be it.")
+
+
+@pytest.mark.parametrize(("tested", "notes"), [("1.0", 1), ("99.0", 0)])
+async def test_a_version_that_nobody_tested_is_told_once(folder: Path, tested: str, notes: int) -> None:
+    """Whatever it does otherwise than expected; not again with every turn and every start."""
+    kind = Fake()
+    kind.tested = tested
+    async with driven(launch(folder), kind=kind) as it:
+        await it.agent.ask(new_ask_id(), "go")
+        await it.agent.end("for the test")
+        await it.agent.ask(new_ask_id(), "go")
+        assert len([note for note in it.notes if "tested" in note]) == notes

@@ -463,11 +463,27 @@ def test_codex_answers_late_for_nobody_else() -> None:
 
 @pytest.mark.parametrize(("tools", "off"), [("none", True), ("read", True), ("ask", False), ("all", False)])
 def test_codex_talks_without_the_tool_servers_of_its_user(tools: Any, off: bool) -> None:
-    """No sandbox holds them."""
+    """No sandbox holds them; a name may have dots in it."""
     dialogue = codex(tools=tools)
-    (start,) = sent(hear(dialogue, id=2, result={"config": {"mcp_servers": {"files": {"command": "x"}}}}).write)
+    (start,) = sent(hear(dialogue, id=2, result={"config": {"mcp_servers": {"my.files": {"command": "x"}}}}).write)
     assert start["method"] == "thread/start"
-    assert start["params"].get("config") == ({"mcp_servers.files.enabled": False} if off else None)
+    assert start["params"].get("config") == ({"mcp_servers": {"my.files": {"enabled": False}}} if off else None)
+
+
+def test_codex_is_asked_for_its_configuration_where_it_works() -> None:
+    """A project may have tool servers of its own."""
+    dialogue = BACKENDS["codex"].dialogue(Launch(**{**LAUNCH_FIELDS, "cwd": "/shop"}))
+    dialogue.open()
+    asked = sent(hear(dialogue, id=1, result={"userAgent": "x/0.169.0"}).write)[-1]
+    assert (asked["method"], asked["params"]) == ("config/read", {"cwd": "/shop"})
+
+
+@pytest.mark.parametrize(("tools", "off", "on"), [("none", "shell_tool", ""), ("read", "plugins", "shell_tool")])
+def test_codex_has_the_tools_that_it_was_given(tools: Any, off: str, on: str) -> None:
+    command = BACKENDS["codex"].command(Launch(**{**LAUNCH_FIELDS, "tools": tools}))
+    assert off in command
+    assert on not in command
+    assert 'web_search="disabled"' in command
 
 
 def test_codex_without_the_name_of_its_thread_has_lost_it() -> None:
@@ -638,6 +654,24 @@ def test_an_old_version_is_refused_in_words(name: str, version: str, good: bool)
     problem = BACKENDS[name].too_old(version)
     assert (problem == "") == good
     assert good or (BACKENDS[name].install in problem and "too old" in problem)
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [
+        ("2.1.326", ""),
+        ("2.1.999", ""),
+        ("2.0.5", ""),
+        ("2.2.0", "claude 2.2.0 is newer than 2.1.326, which was tested"),
+        ("3.0", "claude 3.0 is newer than 2.1.326, which was tested"),
+        ("", "claude does not say its version; 2.1.326 was tested"),
+        ("nightly", "claude does not say its version; 2.1.326 was tested"),
+    ],
+)
+def test_a_version_that_nobody_tested_is_told_in_words(version: str, told: str) -> None:
+    """By its first two numbers: the third changes daily."""
+    assert BACKENDS["claude"].untested(version) == told
+    assert BACKENDS["fake"].untested(version) == ""
 
 
 def test_versions_are_numbers() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from supervisor.driving.backends import BACKENDS
 from supervisor.driving.environment import MARK, pick
 
@@ -30,6 +32,46 @@ def test_what_signs_in_is_passed_by_its_whole_name() -> None:
     assert pick({"CODEX_HOME": "/c", "CODEX_SANDBOX": "x"}, BACKENDS["codex"].allow, {}, "m") == {
         "CODEX_HOME": "/c", MARK: "m",
     }  # fmt: skip
+
+
+INSIDE_OF = {
+    "claude": ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDE_EFFORT",
+               "CLAUDE_PROJECT_DIR", "AI_AGENT"),
+    "codex": ("CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_SESSION_ID",
+              "CODEX_TOOL_CALL_ID", "CODEX_VERSION", "CODEX_APPLY_PATCH_PRESERVE_LINE_ENDINGS", "CODEX_MANAGED_BY_NPM",
+              "CODEX_MANAGED_PACKAGE_ROOT", "CODEX_INTERNAL_ORIGINATOR_OVERRIDE"),
+    "gemini": ("GEMINI_CLI", "GEMINI_CLI_TRUST_WORKSPACE", "GEMINI_CLI_IDE_SERVER_PORT", "GEMINI_CLI_IDE_PID",
+               "GEMINI_CLI_IDE_WORKSPACE_PATH", "GEMINI_CLI_SURFACE", "GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR",
+               "GEMINI_CWD"),
+    "opencode": ("AGENT", "OPENCODE", "OPENCODE_PID", "OPENCODE_CLIENT", "OPENCODE_RUN_ID", "OPENCODE_PROCESS_ROLE",
+                 "OPENCODE_TERMINAL", "OPENCODE_ROUTE", "OPENCODE_WORKSPACE_ID", "OPENCODE_EDITOR_SSE_PORT"),
+}  # fmt: skip
+"""What the real ones set for what they start, or for windows and servers of theirs."""
+
+
+@pytest.mark.parametrize("name", INSIDE_OF)
+def test_what_a_cli_sets_for_what_it_starts_goes_no_further(name: str) -> None:
+    """Whoever starts the supervisor from within one: the agents have no part in that session."""
+    ours = dict.fromkeys(INSIDE_OF[name], "1")
+    for backend in BACKENDS.values():
+        assert pick(ours, backend.allow, {}, "m") == {MARK: "m"}
+    assert pick(ours, ["*"], {}, "m") == {MARK: "m"}
+
+
+@pytest.mark.parametrize("provider", ["DEEPSEEK", "GROQ", "XAI", "MISTRAL", "MOONSHOT", "TOGETHER", "CEREBRAS"])
+def test_opencode_gets_the_keys_of_its_providers(provider: str) -> None:
+    """Those that are known, and not whatever is called a key."""
+    name = f"{provider}_API_KEY"
+    assert pick({name: "k", "STRIPE_API_KEY": "s"}, BACKENDS["opencode"].allow, {}, "m") == {name: "k", MARK: "m"}
+
+
+def test_who_does_not_want_to_be_watched_is_heeded() -> None:
+    """A person's own opt-outs hold for the CLIs that know them."""
+    ours = {"DO_NOT_TRACK": "1", "DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_ERROR_REPORTING": "1"}  # fmt: skip
+    assert pick(ours, BACKENDS["claude"].allow, {}, "m") == {**ours, MARK: "m"}
+    for name in ("codex", "gemini", "opencode", "acp"):
+        assert pick(ours, BACKENDS[name].allow, {}, "m")["DO_NOT_TRACK"] == "1"
 
 
 def test_what_is_ours_is_never_passed() -> None:

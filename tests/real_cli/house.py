@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from supervisor.config import BackendEntry, LifeEntry, Office
+from supervisor.config import AgentEntry, BackendEntry, LifeEntry, Office
 from supervisor.core import inputs
 from supervisor.driving.limits import Limits
 from supervisor.events import Settings
@@ -105,14 +105,15 @@ class House:
 
 @contextlib.asynccontextmanager
 async def house(
-    scratch: Path, stub: Stub, clis: Iterable[Cli], *, tools: Any = "none", limits: Limits = LIMITS
+    scratch: Path, stub: Stub, clis: Iterable[Cli], *, tools: Any = "none", limits: Limits = LIMITS, cwd: str = ""
 ) -> AsyncIterator[House]:
+    """`cwd` is where Ada works."""
     clis = list(clis)
     for cli in clis:
         cli.settle_in(scratch / "home", stub.url)
     office = Office(
         backends=backends(clis, stub.url, tools), default_backend=clis[0].name, life=LifeEntry(on=False),
-        wander_seconds=0,
+        wander_seconds=0, agents=(AgentEntry(name="Ada", role="debater", cwd=cwd),),
     )  # fmt: skip
     state = StateFolder(scratch / "state")
     with trio.fail_after(400), state.locked():

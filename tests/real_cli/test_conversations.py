@@ -89,6 +89,21 @@ def test_any_two_talk_in_the_terminal(pair: tuple[str, str], scratch: Path, stub
     assert len(stub.requests) == 5
 
 
+def test_codex_is_signed_in_by_its_login_and_not_by_a_key(scratch: Path) -> None:
+    """What the doctor goes by: its app-server uses no exported key."""
+    command = [*ready("codex").command(), "login"]
+    given = {**os.environ, "OPENAI_API_KEY": KEY, "CODEX_API_KEY": KEY}
+    (scratch / "home" / ".codex").mkdir()
+
+    def signed_in() -> bool:
+        done = subprocess.run([*command, "status"], env=given, capture_output=True, check=False)
+        return done.returncode == 0
+
+    assert not signed_in()
+    subprocess.run([*command, "--with-api-key"], env=given, input=KEY.encode(), capture_output=True, check=True)
+    assert signed_in()
+
+
 def configuration(scratch: Path, clis: list[Cli], stub: Stub, more: str = "") -> Path:
     """An office.toml as a user would write it."""
     lines = [more]
@@ -173,13 +188,16 @@ def makes(cli: Cli, path: Path) -> Any:
 
 
 async def test_who_works_uses_tools(cli: Cli, scratch: Path, stub: Stub) -> None:
-    """E5: what it uses is shown as it is used, with what came of it."""
-    async with house(scratch, stub, [cli], tools="all") as it:
-        path = scratch / "state" / "agents" / "agent_001" / "made.txt"
+    """E5: what it uses is shown as it is used, with what came of it, in the folder that it was given."""
+    shop = scratch / "shop"
+    shop.mkdir()
+    async with house(scratch, stub, [cli], tools="all", cwd=str(shop)) as it:
+        path = shop / "made.txt"
         stub.script = makes(cli, path)
         await it.begin([cli, cli])
         await it.until(e.AutoModeEnded)
         assert path.read_text().strip() == "made"
+        assert str(shop) in str(stub.requests[0].body)
         used = it.of(e.ToolUsed)
         assert [event.status for event in used] == ["started", "done"]
         assert "made.txt" in used[0].summary

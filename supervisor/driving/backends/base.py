@@ -61,7 +61,7 @@ class Launch(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def place(self) -> str:
         """The folder that the CLI works in."""
-        return self.cwd or str(Path(self.folder).absolute())
+        return str(Path(self.cwd or self.folder).absolute())
 
 
 UNREADABLE = (
@@ -116,7 +116,7 @@ class SignIn(NamedTuple):
     """How one can tell whether somebody is signed in, without looking into what they sign in with."""
 
     variables: tuple[str, ...] = ()
-    """With one of these set, it is."""
+    """With one of these set, it is; names or patterns."""
     command: tuple[str, ...] = ()
     """Arguments that make the CLI say so by its exit status."""
     files: tuple[str, ...] = ()
@@ -194,6 +194,15 @@ class Backend(ABC):
         if not self.oldest or not version_of(version) or version_of(version) >= version_of(self.oldest):
             return ""
         return f"{self.name} {version} is too old, {self.oldest} or newer is needed: {self.install or 'update it'}"
+
+    def untested(self, version: str) -> str:
+        """What to tell people of a version that nobody tested; nothing where it is near to one that was."""
+        found, known = version_of(version), version_of(self.tested)
+        if known and not found:
+            return f"{self.name} does not say its version; {self.tested} was tested"
+        if known and found[:2] > known[:2]:
+            return f"{self.name} {version} is newer than {self.tested}, which was tested"
+        return ""
 
 
 def kept_transcript(launch: Launch) -> Path:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 STREAMING = (
     "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-partial-messages",
 )  # fmt: skip
-TALKING = ("--strict-mcp-config", "--setting-sources", "", "--disable-slash-commands")
+QUIET = '{"disableAllHooks":true,"outputStyle":"default","permissions":{"defaultMode":"default"}}'
+TALKING = ("--strict-mcp-config", "--setting-sources", "user", "--settings", QUIET, "--disable-slash-commands")
+"""Of the user's settings what signs in (`env`, `apiKeyHelper`), and nothing that runs or is told for working."""
 READING = "Read,Glob,Grep"
 ASKING = ("--permission-prompt-tool", "stdio")
 TOOLS: dict[str, tuple[str, ...]] = {
@@ -40,7 +42,8 @@ class Claude(Backend):
     name = "claude"
     allow: tuple[str, ...] = (
         "ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION", "CLAUDE_CODE_OAUTH_TOKEN",
-        "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
+        "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", "DISABLE_TELEMETRY",
+        "DISABLE_ERROR_REPORTING", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
     )  # fmt: skip
     program: tuple[str, ...] = ("claude",)
     oldest: str = "2.1.0"
@@ -69,6 +72,8 @@ class Claude(Backend):
 
     def environment(self, launch: Launch) -> dict[str, str]:
         given = {"DISABLE_AUTOUPDATER": "1"}
+        if launch.tools in ("none", "read"):
+            given |= {"CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1", "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
         if "max_thinking_tokens" in launch.parameters:
             given["MAX_THINKING_TOKENS"] = str(launch.parameters["max_thinking_tokens"])
         if "max_output_tokens" in launch.parameters:

@@ -30,11 +30,14 @@ if TYPE_CHECKING:
 
     from .base import Decoder, Dialogue
 
-LEAN = (
-    "shell_tool", "unified_exec", "multi_agent", "goals", "view_image", "apps", "plugins", "image_generation",
-    "tool_suggest",
-)  # fmt: skip
-"""What is switched off where there is only talk."""
+SHELL = ("shell_tool", "unified_exec")
+"""What it reads with; switched off where there is only talk."""
+BEYOND = ("multi_agent", "goals", "view_image", "apps", "plugins", "image_generation", "tool_suggest", "hooks")
+"""What is switched off also where it may read."""
+ALONE = ('web_search="disabled"', "notify=[]")
+"""Neither of them looks for anything outside, or has its user's programs told."""
+UNTOLD = ("project_doc_max_bytes=0", "skills.include_instructions=false")
+"""Who only talks is told nothing of what its user wrote for working."""
 SANDBOX = {"none": "read-only", "read": "read-only", "ask": "workspace-write", "all": "workspace-write"}
 POLICY = {"none": "never", "read": "never", "ask": "untrusted", "all": "on-request"}
 
@@ -47,13 +50,19 @@ class Codex(Backend):
     allow = ("OPENAI_*", "CODEX_*", "AZURE_OPENAI_*")
     oldest, tested = "0.169.0", "0.169.0"
     install = "npm install -g @openai/codex"
-    sign_in = SignIn(("OPENAI_API_KEY", "CODEX_API_KEY"), ("login", "status"), how="run `codex login`")
+    sign_in = SignIn(
+        command=("login", "status"),
+        how="run `codex login`, or `codex login --with-api-key`; a provider in its config.toml with a key of its own "
+        "needs neither",
+    )
     parameters = None
 
     def command(self, launch: Launch) -> list[str]:
         command = [*(launch.command or self.program), "app-server"]
-        if launch.tools == "none":
-            command += ["-c", 'web_search="disabled"', *(word for name in LEAN for word in ("--disable", name))]
+        talks = launch.tools == "none"
+        if talks or launch.tools == "read":
+            command += [word for setting in (*ALONE, *(UNTOLD if talks else ())) for word in ("-c", setting)]
+            command += [word for name in (*BEYOND, *(SHELL if talks else ())) for word in ("--disable", name)]
         for name, value in launch.parameters.items():
             command += ["-c", f"{name}={line_of(value).decode().strip()}"]  # such JSON is TOML, too
         return [*command, *launch.arguments]
@@ -120,7 +129,7 @@ class CodexDialogue(RpcDialogue):
             case "initialize":
                 agent = str(result.get("userAgent", "")).partition("/")[2]
                 self._version = ".".join(str(part) for part in version_of(agent))
-                return Reply([], self.notify("initialized", {}) + self.request("config", "config/read", {}))
+                return Reply([], self.notify("initialized", {}) + self._config_request())
             case "config":
                 return self._begin(table(table(result.get("config")).get("mcp_servers")))
             case "thread":
@@ -145,7 +154,12 @@ class CodexDialogue(RpcDialogue):
         if self.launch.resume and not self.launch.own_id:
             return Reply([SessionLost(reason="what it called its session is not known any more")])
         off = servers if self.launch.tools in ("none", "read") else {}
-        return Reply([], self._thread_request({f"mcp_servers.{name}.enabled": False for name in off}))
+        servers_off = {"mcp_servers": {name: {"enabled": False} for name in off}} if off else {}
+        return Reply([], self._thread_request(servers_off))
+
+    def _config_request(self) -> bytes:
+        """As it is where it works: a project may have tool servers, too."""
+        return self.request("config", "config/read", {"cwd": self.launch.place})
 
     def _thread_request(self, config: dict[str, Any]) -> bytes:
         launch = self.launch

@@ -61,6 +61,9 @@ class Gemini(Acp):
         settings: dict[str, object] = {"general": {
             "maxAttempts": TRIES, "enableAutoUpdate": False, "defaultApprovalMode": "default",
         }}  # fmt: skip
+        if launch.tools == "none":  # it need not know what lies in the folder, nor run what its user has for working
+            settings["context"] = {"includeDirectoryTree": False}
+            settings["skills"] = settings["hooksConfig"] = {"enabled": False}
         if launch.parameters:
             generate = {"generateContentConfig": launch.parameters}
             everywhere = {"match": {"overrideScope": "core"}, "modelConfig": generate}
