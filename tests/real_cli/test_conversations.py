@@ -479,7 +479,12 @@ async def test_a_session_that_is_gone_is_told_again(cli: Cli, scratch: Path, stu
 
 
 def forget(home: Path, cli: Cli) -> None:
-    where = {"claude": ".claude/projects", "codex": ".codex/sessions", "gemini": ".gemini/tmp", "opencode": ".local/share/opencode"}[cli.name]
+    where = {
+        "claude": ".claude/projects",
+        "codex": ".codex/sessions",
+        "gemini": ".gemini/tmp",
+        "opencode": ".local/share/opencode",
+    }[cli.name]
     for path in sorted((home / where).rglob("*"), reverse=True):
         if path.is_file() and path.suffix != ".json":
             path.unlink()
