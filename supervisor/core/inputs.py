@@ -320,9 +320,10 @@ class Suspend(Fact, frozen=True, kw_only=True):
 
 
 class Wake(Fact, frozen=True, kw_only=True):
-    """A start: what was running goes on (`fresh`: is ended)."""
+    """A start: what was running goes on (`fresh`: is ended); in a copy of an office, with sessions of its own."""
 
     fresh: bool = False
+    copy: bool = False
 
 
 class StartRoom(Fact, frozen=True, kw_only=True):
