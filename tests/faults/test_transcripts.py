@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -89,3 +90,26 @@ async def spoken(client: Client) -> dict[str, Any]:
         if event["type"] == "message_added" and event["message"]["type"] == "agent":
             return dict(event["message"])
     raise AssertionError("nobody spoke")
+
+
+async def test_no_number_in_a_transcript_ends_the_supervisor_or_keeps_it_from_starting(folder: Path) -> None:
+    """E3: an agent that may write can write there, too."""
+    scenario = toml_file(folder / "s.toml", turns('{ wait = 0.1 }, { text = "I count." }', after="repeat"))
+    arguments = ("--scenario", str(scenario))
+    async with place(folder, *arguments) as here, here.client() as client:
+        await client.request(TALK)
+        await until(client, "turn_ended", outcome="answered")
+        (path,) = (folder / "state" / "agents" / "agent_001").rglob("*.jsonl")
+        used = {"input_tokens": 10**4299, "cache_read_input_tokens": 10**4299, "output_tokens": 10**4299}
+        message = {"id": "m", "role": "assistant", "content": [], "usage": used}
+        line = {"type": "assistant", "uuid": "u", "sessionId": "s", "message": message}
+        retry = {"type": "system", "subtype": "api_error", "uuid": "v", "sessionId": "s", "retryAttempt": 10**4299,
+                 "error": {"status": 10**4299}, "retryInMs": 10**400}  # fmt: skip
+        with path.open("ab") as file:
+            file.write(b"".join(json.dumps(one).encode() + b"\n" for one in (line, retry)))
+        for _ in range(4):
+            await until(client, "turn_ended", outcome="answered")
+        tokens = here.runtime.core.state.agents["agent_001"].input_tokens
+        assert 0 < tokens < 1e6
+    async with place(folder, *arguments) as again, again.client() as client:
+        await until(client, "turn_ended", outcome="answered")

@@ -37,6 +37,7 @@ from .base import (
     Reply,
     count,
     failure_kind,
+    finite,
     rows,
     shorten,
     table,
@@ -129,8 +130,8 @@ class Spoken:
         kind = update.get("sessionUpdate")
         if kind == "usage_update":
             self._context = count(update.get("used")) or None
-            amount = table(update.get("cost")).get("amount")
-            self._cost = float(amount) if isinstance(amount, int | float) else self._cost
+            amount = finite(table(update.get("cost")).get("amount"))
+            self._cost = self._cost if amount is None else amount
             return []
         if kind not in SPOKEN:
             return []
@@ -347,8 +348,7 @@ class AcpDialogue(RpcDialogue):
         if update.get("sessionUpdate") == "user_message_chunk":
             self._told += str(table(update.get("content")).get("text") or " ")
         elif update.get("sessionUpdate") == "usage_update":
-            amount = table(update.get("cost")).get("amount")
-            self._cost_before = float(amount) if isinstance(amount, int | float) else 0.0
+            self._cost_before = finite(table(update.get("cost")).get("amount")) or 0.0
         return Reply([])
 
     def wanted(self, rpc_id: int | str, method: str, params: dict[str, Any]) -> Reply:
