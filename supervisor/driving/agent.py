@@ -58,6 +58,7 @@ from .backends.base import is_name, kept_transcript
 from .job import Bell, Job
 from .kept import Kept, OwnName, write_files
 from .limits import Limits
+from .measure import Measures
 from .process import PASSING, AgentProcess, CappedLog, new_mark
 from .program import Program
 from .tail import Bookmark, Tail
@@ -334,14 +335,14 @@ class DrivenAgent:
 
     # -- turns ----------------------------------------------------------------------------------------------------
 
-    def catch_up(self, ask_id: str, *, seen: bool = False) -> Outcome | None:
+    def catch_up(self, ask_id: str, *, seen: bool = False, heeded: str = "") -> Outcome | None:
         """Before `run`: read what was written while nobody looked; what became of an ask that was open, if it is known.
 
         Nothing may be writing any more. An ask without an outcome can be put again under its id. Say `seen` if the
         bookmark may lie behind its prompt.
         """
         turn = Turn(ask_id, trio.current_time())
-        self._job = Job(turn, "")
+        self._job = Job(turn, "", heeded=heeded)
         self._held = held = list[AnyRecord]()
         try:
             while self._tail.read():
@@ -362,9 +363,12 @@ class DrivenAgent:
         return outcome if outcome is not None and outcome.status != "exited" else None
 
     async def ask(
-        self, ask_id: str, prompt: str, *, seen: bool = False, on_written: Callable[[], None] = lambda: None
-    ) -> Outcome:
+        self, ask_id: str, prompt: str, *, seen: bool = False, heeded: str = "",
+        on_written: Callable[[], None] = lambda: None,
+    ) -> Outcome:  # fmt: skip
         """Put a prompt to it and wait for what becomes of it; one at a time. `on_written` is called when it is sent.
+
+        Only the beginning of a very long answer counts, and `heeded`, a word that counts wherever it is said.
 
         An ask that was broken off by the end of the process may be put again under the same id: a CLI that had it
         already neither answers it twice nor writes it down twice. Say `seen` if an earlier run saw it in the
@@ -389,7 +393,7 @@ class DrivenAgent:
             ask_id, trio.current_time(), seen=seen or ask_id in self._seen,
             settle=self.limits.settle, transcript_wait=self.limits.transcript_wait,
         )  # fmt: skip
-        job = self._job = Job(turn, prompt, on_written)
+        job = self._job = Job(turn, prompt, on_written, heeded)
         self._nursery.start_soon(self._carry_out, job)
         try:
             await job.done.wait()
@@ -543,7 +547,7 @@ class DrivenAgent:
             self._tail.nudge()
         if reply.write and self._nursery is not None:
             self._nursery.start_soon(program.write, reply.write, self.limits.write)
-        for record in reply.records:
+        for record in map(self._measured, reply.records):
             match record:
                 case Ready():
                     self._came_up(program, record)
@@ -584,8 +588,17 @@ class DrivenAgent:
         """The transcript was written anew while nobody looked: all was told before, up to the prompt that is open."""
         self._old_news = True
 
+    def _measured(self, record: AnyRecord) -> AnyRecord:
+        """Not larger than anybody after us can bear."""
+        if self._job is None:
+            return Measures().of(record)
+        if self._job.turn.begins_with(record):
+            self._job.measures.begin()
+        return self._job.measures.of(record)
+
     def _from_tail(self, record: AnyRecord) -> None:
         self._had_transcript = True
+        record = self._measured(record)
         if self._held is not None:
             self._held.append(record)
             return

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from .measure import Measures
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -32,8 +34,12 @@ class Bell:
 class Job:
     """An ask on its way: it belongs to the agent, so that whoever asked may go away without leaving half a prompt."""
 
-    def __init__(self, turn: Turn, prompt: str, on_written: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, turn: Turn, prompt: str, on_written: Callable[[], None] = lambda: None, heeded: str = ""
+    ) -> None:  # fmt: skip
+        """`heeded` is a word that counts also where more is said than does."""
         self.turn, self.prompt, self.on_written = turn, prompt, on_written
+        self.measures = Measures(heeded)
         self.done = trio.Event()
         self.outcome: Outcome | None = None
         self.error: AgentError | None = None

@@ -57,7 +57,7 @@ class Ask:
 
     def __init__(self, ask_id: str, prompt: str, keyword: str, *, quiet: bool = False, seen: bool = False) -> None:
         """`quiet`: nothing of the answer is shown as it comes. `seen`: its prompt stood in the transcript before."""
-        self.id, self.prompt, self.quiet, self.seen = ask_id, prompt, quiet, seen
+        self.id, self.prompt, self.keyword, self.quiet, self.seen = ask_id, prompt, keyword, quiet, seen
         self.gate = speech.Gate(keyword)
         self.blocks = speech.Blocks(keyword)
         self.shown = False
@@ -204,7 +204,7 @@ class Colleague:
     def _caught_up(self, ask: Ask) -> inputs.TurnOver | None:
         """What became of an ask, where the transcript says it."""
         self._current = ask
-        outcome = self.driven.catch_up(ask.id, seen=ask.seen)
+        outcome = self.driven.catch_up(ask.id, seen=ask.seen, heeded=ask.keyword)
         if outcome is not None and outcome.status == "interrupted" and not ask.blocks.ended:
             outcome = None  # nobody wanted that: some CLIs break off by themselves when their stdin is closed
         over = self._over(ask, outcome) if outcome is not None else None
@@ -228,8 +228,9 @@ class Colleague:
         self._current, self._resets_at = ask, None
         try:
             outcome = await self.driven.ask(
-                ask.id, ask.prompt, seen=ask.seen, on_written=lambda: self._listener.progress(ask.id, "written")
-            )
+                ask.id, ask.prompt, seen=ask.seen, heeded=ask.keyword,
+                on_written=lambda: self._listener.progress(ask.id, "written"),
+            )  # fmt: skip
             over = self._over(ask, outcome)
         except (AgentStopped, CannotResume):
             raise
@@ -302,7 +303,7 @@ class Colleague:
                 pass
 
     def _stream(self, ask: Ask, piece: str) -> None:
-        if ask.quiet:
+        if ask.quiet or not piece:
             return
         if text := ask.gate.feed(piece):
             if not ask.shown:

@@ -7,10 +7,15 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 import trio
+from office_under_test import KEYWORD
+from promises import rows
 from serving import crashing, place, until
-from support import toml_file, turns
+from support import eventually, toml_file, turns
+
+from supervisor.driving.measure import CUT, LONGEST_ANSWER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +24,7 @@ if TYPE_CHECKING:
     from supervisor.client import Client
 
 TALK = {"type": "startAutoMode", "topic": "Tea?"}
+LONG = "many words " * 5_500_000
 JUNK = b'{"type":"summary","summary":"compacted by somebody else"}\n'
 
 
@@ -113,3 +119,24 @@ async def test_no_number_in_a_transcript_ends_the_supervisor_or_keeps_it_from_st
         assert 0 < tokens < 1e6
     async with place(folder, *arguments) as again, again.client() as client:
         await until(client, "turn_ended", outcome="answered")
+
+
+async def test_the_keyword_counts_at_the_end_of_a_line_of_sixty_megabytes(folder: Path) -> None:
+    """A6, E3: of so many words only the first are said, stored and sent; the transcript has the rest."""
+    scenario = toml_file(folder / "s.toml", turns("{ silence = true }"))
+    message = {"id": "m", "role": "assistant", "content": [{"type": "text", "text": LONG + KEYWORD}]}
+    line = json.dumps({"type": "assistant", "uuid": "u", "sessionId": "s", "message": message}).encode() + b"\n"
+    state = folder / "state"
+    async with place(folder, "--scenario", str(scenario)) as here, here.client() as client:
+        await client.request(TALK)
+        await eventually(lambda: rows(state, "SELECT 1 FROM prompts WHERE status = 'seen'"))
+        (path,) = (state / "agents" / "agent_001").rglob("*.jsonl")
+        before = psutil.Process().memory_info().rss
+        with path.open("ab") as file:
+            file.write(line)
+        events = await until(client, "autoModeEnded", reason="keyword")
+        shown = [event["text"] for event in events if event["type"] == "agentMessage"]
+        assert shown == [LONG[:LONGEST_ANSWER] + CUT]
+        assert psutil.Process().memory_info().rss - before < len(LONG) // 2
+    ((longest,),) = rows(state, "SELECT MAX(LENGTH(body)) FROM events")
+    assert longest < LONGEST_ANSWER + 1000
