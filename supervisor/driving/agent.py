@@ -210,9 +210,15 @@ class DrivenAgent:
     def transcript_path(self) -> Path | None:
         return self._tail.path
 
-    def transcript_line(self, offset: int, most: int) -> bytes | None:
-        """What its CLI itself wrote down there, as long as its transcript is being followed."""
-        return self._tail.line_at(offset, most)
+    @property
+    def follows(self) -> bool:
+        """Whether its transcript is being read now."""
+        return self._tail.open
+
+    def transcript_line(self, offset: int, name: str, most: int) -> bytes | None:
+        """What its CLI itself wrote down there, if it is the line of that name; in a transcript of ours lines have
+        none."""
+        return self._tail.line_at(offset, name.encode() if self.backend.keeps else b"", most)
 
     def bookmark(self) -> Bookmark:
         """Where the transcript has been read to, also after the end: give it to the next agent of this session."""

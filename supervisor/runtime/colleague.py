@@ -269,7 +269,7 @@ class Colleague:
             case r.Delta() if ask is not None:
                 self._stream(ask, record.text)
             case r.Text() if ask is not None:
-                ask.source = Source(record.offset, record.uuid)
+                ask.source = Source(record.offset, record.uuid, self._session)
                 self._say(ask, ask.blocks.feed(record.text, ask.source))
                 self._cut_short_after(ask)
             case r.ToolUse():

@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import psutil
 import pytest
 import trio
@@ -16,6 +17,8 @@ from serving import crashing, place, until
 from support import eventually, toml_file, turns
 
 from supervisor.driving.measure import CUT, LONGEST_ANSWER
+from supervisor.errors import Refused
+from supervisor.events import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,3 +143,44 @@ async def test_the_keyword_counts_at_the_end_of_a_line_of_sixty_megabytes(folder
         assert psutil.Process().memory_info().rss - before < len(LONG) // 2
     ((longest,),) = rows(state, "SELECT MAX(LENGTH(body)) FROM events")
     assert longest < LONGEST_ANSWER + 1000
+
+
+async def test_a_line_of_an_earlier_session_is_not_mistaken_for_one_of_this(folder: Path) -> None:
+    """The offset is the same, the file is not."""
+    async with place(folder) as here, here.client() as client:
+        await client.request({**TALK, "topic": "Is maths discovered or invented?"})
+        old = {"type": "get_transcript_line", "message_id": (await spoken(client))["id"]}
+        assert (await client.request(old))["type"] == "transcript_line"
+        await client.request({"type": "stopAutoMode"})
+        await client.request({"type": "new_conversation"})
+        await client.request({**TALK, "topic": "What is a good question?"})
+        new = await spoken(client)
+        answer = await client.request({"type": "get_transcript_line", "message_id": new["id"]})
+        assert new["transcript"]["line"] in answer["line"]
+        with pytest.raises(Refused, match="an earlier session"):
+            await client.request(old)
+
+
+async def test_a_line_is_shown_only_where_it_still_stands(folder: Path) -> None:
+    """Its file was written anew; and nothing is read of an agent that has ended."""
+    async with place(folder) as here, here.client() as client:
+        await client.request({**TALK, "topic": "Is maths discovered or invented?"})
+        said = await spoken(client)
+        await client.request({"type": "stopAutoMode"})
+        asked = {"type": "get_transcript_line", "message_id": said["id"]}
+        (path,) = (folder / "state" / "agents" / said["author"]).rglob("*.jsonl")
+        whole = path.read_bytes()
+        path.write_bytes(JUNK * (len(whole) // len(JUNK) + 1))
+        with pytest.raises(Refused, match="does not stand there any more"):
+            await client.request(asked)
+        path.write_bytes(whole)
+        assert said["content"] in (await client.request(asked))["line"]
+        colleague = here.runtime.colleague(said["author"])
+        assert colleague is not None
+        await colleague.driven.stop()
+        with pytest.raises(Refused, match="not being read any more"):
+            await client.request(asked)
+
+
+def test_a_message_from_before_sessions_were_noted_can_be_loaded() -> None:
+    assert msgspec.json.decode(b'{"offset":3,"line":"u"}', type=Source) == Source(3, "u")
