@@ -55,7 +55,7 @@ from supervisor.records import (
 
 from . import environment
 from .backends.base import is_name, kept_transcript
-from .job import Bell, Job
+from .job import Bell, Held, Job
 from .kept import Kept, OwnName, write_files
 from .limits import Limits
 from .measure import Measures
@@ -121,7 +121,7 @@ class DrivenAgent:
             self._locate, self._transcript, self._from_tail, bookmark, self.limits.rescan, self._begin_with_old_news
         )
         self._old_news = False  # what is read now was read in an earlier life
-        self._held: list[AnyRecord] | None = None  # what is read while it is not known yet where the open ask begins
+        self._held: Held | None = None  # what is read while it is not known yet where the open ask begins
         self._had_transcript = bookmark is not None and bookmark != Bookmark()
         self._nursery: trio.Nursery | None = None
         self._log: CappedLog | None = None
@@ -341,26 +341,22 @@ class DrivenAgent:
 
     # -- turns ----------------------------------------------------------------------------------------------------
 
-    def catch_up(self, ask_id: str, *, seen: bool = False, heeded: str = "") -> Outcome | None:
+    async def catch_up(self, ask_id: str, *, seen: bool = False, heeded: str = "") -> Outcome | None:
         """Before `run`: read what was written while nobody looked; what became of an ask that was open, if it is known.
 
         Nothing may be writing any more. An ask without an outcome can be put again under its id. Say `seen` if the
-        bookmark may lie behind its prompt.
+        bookmark may lie behind its prompt. Where the caller is cancelled, nothing of it has been told.
         """
         turn = Turn(ask_id, trio.current_time())
         self._job = Job(turn, "", heeded=heeded)
-        self._held = held = list[AnyRecord]()
+        self._held = held = Held(ask_id, seen)
         try:
             while self._tail.read():
-                pass
+                await trio.lowlevel.checkpoint()
             self._held = None
-            prompts = [
-                n for n, record in enumerate(held) if isinstance(record, PromptSeen) and ask_id in record.ask_ids
-            ]
             turn.seen = seen and not self._old_news
-            begin = prompts[-1] if prompts else 0 if turn.seen else len(held)
             self._old_news = False
-            for record in [*(r for r in held[:begin] if isinstance(r, Damage | Note)), *held[begin:]]:
+            for record in held.records():
                 self._from_tail(record)
         finally:
             self._job = self._held = None
@@ -606,7 +602,7 @@ class DrivenAgent:
         self._had_transcript = True
         record = self._measured(record)
         if self._held is not None:
-            self._held.append(record)
+            self._held.add(record, old_news=self._old_news)
             return
         if isinstance(record, PromptSeen):
             self._seen.extend(record.ask_ids)

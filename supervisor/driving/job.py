@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 import trio
+
+from supervisor.records import AnyRecord, Damage, Note, PromptSeen
 
 from .measure import Measures
 
@@ -15,6 +18,10 @@ if TYPE_CHECKING:
     from supervisor.records import Failure
 
     from .turn import Outcome, Turn
+
+
+MOST_REMARKS = 1000
+"""How many of them are kept about what was written while nobody was reading."""
 
 
 class Bell:
@@ -29,6 +36,30 @@ class Bell:
 
     async def wait(self) -> None:
         await self._event.wait()
+
+
+class Held:
+    """What is read of a transcript while it is not known yet where the open ask begins in it: no more than matters."""
+
+    def __init__(self, ask_id: str, seen: bool) -> None:
+        """`seen`: its prompt may stand before everything that is read."""
+        self._ask_id, self._seen = ask_id, seen
+        self._before: deque[AnyRecord] = deque(maxlen=MOST_REMARKS)
+        self._records: list[AnyRecord] = []
+
+    def add(self, record: AnyRecord, *, old_news: bool) -> None:
+        if isinstance(record, PromptSeen) and self._ask_id in record.ask_ids:
+            self._before.extend(one for one in self._records if isinstance(one, Damage | Note))
+            self._records = [record]
+        elif self._records or (self._seen and not old_news):
+            self._records.append(record)
+        elif isinstance(record, Damage | Note):
+            self._before.append(record)
+
+    def records(self) -> list[AnyRecord]:
+        """From the last prompt of the ask on; before that only what could not be read, and what somebody may want to
+        know."""
+        return [*self._before, *self._records]
 
 
 class Job:

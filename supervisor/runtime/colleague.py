@@ -81,7 +81,7 @@ class Colleague:
         self._current: Ask | None = None
         self._before = ""  # what it was asked in an earlier life, and had not answered as far as we know
         self._left: Leftover | None = None  # the CLI that may still be about it
-        self._waits = trio.CancelScope()  # for that one
+        self._waits = trio.CancelScope()  # for that one, and for what stands in its transcript
         self._predecessor: Colleague | None = None
         self._news = trio.Event()
         self._stopping = False
@@ -175,18 +175,19 @@ class Colleague:
     async def _settle(self) -> None:
         """What was asked before our time: a CLI that is still at it may finish, and an answer that arrived meanwhile
         counts; without one, the ask is put again when its turn comes."""
-        try:
-            if self._left is not None and self._wanted() is not None:
-                self._note("info", "its CLI outlived the last supervisor and may finish its turn")
-                with self._waits:
+        with self._waits:
+            try:
+                if self._left is not None and self._wanted() is not None:
+                    self._note("info", "its CLI outlived the last supervisor and may finish its turn")
                     await self._left.finish(self.driven.written, self._silence)
-        finally:
-            await self._end_leftover()
-        ask = self._wanted()
-        if ask is None or self._stopping:
-            return
-        over = self._caught_up(ask)
-        if over is not None:
+            finally:
+                await self._end_leftover()
+            if (ask := self._wanted()) is not None and not self._stopping:
+                await self._catch_up(ask)
+
+    async def _catch_up(self, ask: Ask) -> None:
+        over = await self._caught_up(ask)
+        if over is not None and ask in self._asks and not self._stopping:
             self._asks.remove(ask)
             self._listener.read_to(self.id, self._session, self.driven.bookmark())
             self._listener.tell(over)
@@ -201,15 +202,16 @@ class Colleague:
             await left.end()
             self._listener.ended(self.id)
 
-    def _caught_up(self, ask: Ask) -> inputs.TurnOver | None:
+    async def _caught_up(self, ask: Ask) -> inputs.TurnOver | None:
         """What became of an ask, where the transcript says it."""
         self._current = ask
-        outcome = self.driven.catch_up(ask.id, seen=ask.seen, heeded=ask.keyword)
-        if outcome is not None and outcome.status == "interrupted" and not ask.blocks.ended:
-            outcome = None  # nobody wanted that: some CLIs break off by themselves when their stdin is closed
-        over = self._over(ask, outcome) if outcome is not None else None
-        self._current = None
-        return over
+        try:
+            outcome = await self.driven.catch_up(ask.id, seen=ask.seen, heeded=ask.keyword)
+            if outcome is not None and outcome.status == "interrupted" and not ask.blocks.ended:
+                outcome = None  # nobody wanted that: some CLIs break off by themselves when their stdin is closed
+            return self._over(ask, outcome) if outcome is not None else None
+        finally:
+            self._current = None
 
     async def _listen(self, mailbox: Mailbox) -> None:
         """What others do and say, over the bus (C8); only words that are meant for it matter."""
