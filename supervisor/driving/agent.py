@@ -224,6 +224,11 @@ class DrivenAgent:
         """Where the transcript has been read to, also after the end: give it to the next agent of this session."""
         return self._tail.bookmark()
 
+    async def read_up(self) -> None:
+        """Read the transcript as far as it goes now: whatever comes out of it later was written later."""
+        while not self._stop.is_set() and self._tail.read():
+            await trio.lowlevel.checkpoint()
+
     def written(self) -> int:
         """How much stands in the transcript, whoever wrote it: who works writes."""
         path = self._locate()

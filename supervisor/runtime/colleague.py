@@ -159,10 +159,12 @@ class Colleague:
                 if not self._stopping:
                     await self._nursery.start(self._drive)
                 while not self._stopping:
-                    if self._asks:
-                        await self._put(self._asks.popleft())
-                    else:
+                    if not self._asks:
                         await self._news.wait()
+                        continue
+                    await self.driven.read_up()  # what stands there by now is no answer to what is asked next
+                    if self._asks and not self._stopping:
+                        await self._put(self._asks.popleft())
             except AgentStopped:
                 pass
             except CannotResume as lost:

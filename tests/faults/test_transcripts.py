@@ -16,6 +16,7 @@ from promises import rows
 from serving import crashing, place, until
 from support import eventually, toml_file, turns
 
+from supervisor.driving import tail
 from supervisor.driving.measure import CUT, LONGEST_ANSWER
 from supervisor.errors import Refused
 from supervisor.events import Source
@@ -184,3 +185,26 @@ async def test_a_line_is_shown_only_where_it_still_stands(folder: Path) -> None:
 
 def test_a_message_from_before_sessions_were_noted_can_be_loaded() -> None:
     assert msgspec.json.decode(b'{"offset":3,"line":"u"}', type=Source) == Source(3, "u")
+
+
+async def test_words_that_nobody_had_read_are_not_taken_for_an_answer_to_what_is_asked_next(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """E3, E6: they belong to a turn that was over when the supervisor was killed."""
+    scenario = toml_file(folder / "s.toml", turns('{ wait = 0.2 }, { text = "new words" }', after="repeat"))
+    arguments = ("--scenario", str(scenario))
+    async with place(folder, *arguments) as here, here.client() as client:
+        await client.request(TALK)
+        await until(client, "turn_ended", agent_id="agent_002", outcome="answered")
+    message = {"id": "m", "role": "assistant", "content": [{"type": "text", "text": "old words"}]}
+    line = json.dumps({"type": "assistant", "uuid": "u", "sessionId": "s", "message": message}).encode()
+    for path in (folder / "state" / "agents").rglob("*.jsonl"):
+        with path.open("ab") as file:
+            file.write((b'{"type":"summary","summary":"' + b"x" * (1 << 20) + b'"}\n') * 60)
+            file.write(line + b"\n")
+    monkeypatch.setattr(tail, "CHUNK", 4096)  # so that it is read for longer than a CLI takes to come up
+    async with place(folder, *arguments) as again, again.client(since=0) as client:
+        events = client.welcome["events"]
+        for _ in range(3):
+            events += await until(client, "turn_ended", outcome="answered")
+    assert {event["text"] for event in events if event["type"] == "agentMessage"} == {"new words"}
