@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     Filter = Callable[["Frame"], bool]
 
 CAPACITY = 4096
+MOST_CHARACTERS = 32 << 20
+"""How much text the ring holds, however few frames that are."""
 BROADCASTS = (AgentSpoke, AgentMoved, AgentJoined, AgentLeft, TaskUpdated)
 """What every agent is told of the others (C8)."""
 
@@ -123,8 +125,9 @@ def about(*, sender: str | None = None, recipient: str | None = None) -> Callabl
 class Bus:
     """The ring, and the mailboxes."""
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
-        self.frames: deque[Frame] = deque(maxlen=capacity)
+    def __init__(self, capacity: int = CAPACITY, most_characters: int = MOST_CHARACTERS) -> None:
+        self.frames: deque[Frame] = deque()
+        self._capacity, self._most, self._held = capacity, most_characters, 0
         self.end = 0
         self.boxes: dict[type, list[Mailbox]] = {}
         self._news = trio.Event()
@@ -142,8 +145,12 @@ class Bus:
 
     def publish(self, events: Iterable[AnyEvent | TextDelta | StatusFrame]) -> None:
         for event in events:
-            self.frames.append(Frame(getattr(event, "seq", None), encoder.encode(event).decode(), event))
+            frame = Frame(getattr(event, "seq", None), encoder.encode(event).decode(), event)
+            self.frames.append(frame)
             self.end += 1
+            self._held += len(frame.text)
+            while len(self.frames) > self._capacity or (self._held > self._most and len(self.frames) > 1):
+                self._held -= len(self.frames.popleft().text)
             for box in self.boxes.get(type(event), ()):
                 box.put(event)  # type: ignore[arg-type]  # nobody subscribes to what is transient
         self.wake()

@@ -56,6 +56,8 @@ class Source(msgspec.Struct, frozen=True):
 
     offset: int | None = None
     line: str = ""
+    session: str = ""
+    """Whose transcript it is; an older version did not say it."""
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):

@@ -73,6 +73,20 @@ async def test_who_is_gone_is_removed() -> None:
     bus.publish([spoke(1)])
 
 
+def test_the_ring_holds_only_so_much_text() -> None:
+    """However few frames that are; the newest is there in any case."""
+    bus = Bus(most_characters=1000)
+    viewer = bus.subscribe()
+    bus.publish([spoke(n) for n in range(100)])
+    assert sum(len(frame.text) for frame in bus.frames) <= 1000
+    assert [frame.seq for frame in bus.frames] == [*range(bus.begin, 100)]
+    with pytest.raises(Behind):
+        viewer.ready()
+    bus.publish([e.AgentSpoke(seq=100, agent_id="a", content="x" * 5000, recipients=[])])
+    assert [frame.seq for frame in viewer.ready()] == [100]
+    assert (bus.begin, bus.end) == (100, 101)
+
+
 def test_a_viewer_that_falls_out_of_the_ring_is_told() -> None:
     bus = Bus(capacity=3)
     viewer = bus.subscribe()

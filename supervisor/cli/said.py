@@ -111,7 +111,7 @@ def backup(target: Path, state_dir: str | None) -> None:
       supervisor backup office-2026-11-18.db
     """
     store.back_up(folder(state_dir).database, target)
-    click.echo(f"{target} is a whole copy: as office.db in a state folder it can be started from.")
+    click.echo(f"{target} is a whole copy: as office.db in a state folder it can be started as an office of its own.")
 
 
 @click.command()

@@ -518,6 +518,9 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
                 self._remove(agent, "a fresh start", walks=False)
             self._effects.clear()  # nobody was running yet
             return
+        if given.copy:
+            self._settle_in()
+            self._effects.clear()  # nobody is running yet
         if self.state.plan:
             self._furnish()
         for agent in self.state.agents.values():

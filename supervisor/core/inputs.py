@@ -360,11 +360,12 @@ class Suspend(Fact, frozen=True, kw_only=True):
 
 
 class Wake(Fact, frozen=True, kw_only=True):
-    """A start: what was running goes on (`fresh`: is ended)."""
+    """A start: what was running goes on (`fresh`: is ended); in a copy of an office, with sessions of its own."""
 
     fresh: bool = False
     alive_at: float = 0.0
     """When the last sign of life was given before, which may be later than the last event."""
+    copy: bool = False
 
 
 class StartRoom(Fact, frozen=True, kw_only=True):

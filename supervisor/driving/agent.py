@@ -57,9 +57,10 @@ from supervisor.threads import in_thread
 
 from . import environment
 from .backends.base import is_name, kept_transcript
-from .job import Bell, Job
+from .job import Bell, Held, Job
 from .kept import Kept, OwnName, write_files
 from .limits import Limits
+from .measure import Measures
 from .process import PASSING, AgentProcess, CappedLog, new_mark
 from .program import Program
 from .tail import Bookmark, Tail, lines_with
@@ -125,7 +126,7 @@ class DrivenAgent:
             self._locate, self._transcript, self._from_tail, bookmark, self.limits.rescan, self._begin_with_old_news
         )
         self._old_news = False  # what is read now was read in an earlier life
-        self._held: list[AnyRecord] | None = None  # what is read while it is not known yet where the open ask begins
+        self._held: Held | None = None  # what is read while it is not known yet where the open ask begins
         self._had_transcript = bookmark is not None and bookmark != Bookmark()
         self._nursery: trio.Nursery | None = None
         self._log: CappedLog | None = None
@@ -215,13 +216,24 @@ class DrivenAgent:
     def transcript_path(self) -> Path | None:
         return self._tail.path
 
-    def transcript_line(self, offset: int, most: int) -> bytes | None:
-        """What its CLI itself wrote down there, as long as its transcript is being followed."""
-        return self._tail.line_at(offset, most)
+    @property
+    def follows(self) -> bool:
+        """Whether its transcript is being read now."""
+        return self._tail.open
+
+    def transcript_line(self, offset: int, name: str, most: int) -> bytes | None:
+        """What its CLI itself wrote down there, if it is the line of that name; in a transcript of ours lines have
+        none."""
+        return self._tail.line_at(offset, name.encode() if self.backend.keeps else b"", most)
 
     def bookmark(self) -> Bookmark:
         """Where the transcript has been read to, also after the end: give it to the next agent of this session."""
         return self._tail.bookmark()
+
+    async def read_up(self) -> None:
+        """Read the transcript as far as it goes now: whatever comes out of it later was written later."""
+        while not self._stop.is_set() and self._tail.read():
+            await trio.lowlevel.checkpoint()
 
     def written(self) -> int:
         """How much stands in the transcript, whoever wrote it: who works writes."""
@@ -351,26 +363,22 @@ class DrivenAgent:
 
     # -- turns ----------------------------------------------------------------------------------------------------
 
-    def catch_up(self, ask_id: str, *, seen: bool = False) -> Outcome | None:
+    async def catch_up(self, ask_id: str, *, seen: bool = False, heeded: str = "") -> Outcome | None:
         """Before `run`: read what was written while nobody looked; what became of an ask that was open, if it is known.
 
         Nothing may be writing any more. An ask without an outcome can be put again under its id. Say `seen` if the
-        bookmark may lie behind its prompt.
+        bookmark may lie behind its prompt. Where the caller is cancelled, nothing of it has been told.
         """
         turn = Turn(ask_id, trio.current_time())
-        self._job = Job(turn, "")
-        self._held = held = list[AnyRecord]()
+        self._job = Job(turn, "", heeded=heeded)
+        self._held = held = Held(ask_id, seen)
         try:
             while self._tail.read():
-                pass
+                await trio.lowlevel.checkpoint()
             self._held = None
-            prompts = [
-                n for n, record in enumerate(held) if isinstance(record, PromptSeen) and ask_id in record.ask_ids
-            ]
             turn.seen = seen and not self._old_news
-            begin = prompts[-1] if prompts else 0 if turn.seen else len(held)
             self._old_news = False
-            for record in [*(r for r in held[:begin] if isinstance(r, Damage | Note)), *held[begin:]]:
+            for record in held.records():
                 self._from_tail(record)
         finally:
             self._job = self._held = None
@@ -379,9 +387,12 @@ class DrivenAgent:
         return outcome if outcome is not None and outcome.status != "exited" else None
 
     async def ask(
-        self, ask_id: str, prompt: str, *, seen: bool = False, on_written: Callable[[], None] = lambda: None
-    ) -> Outcome:
+        self, ask_id: str, prompt: str, *, seen: bool = False, heeded: str = "",
+        on_written: Callable[[], None] = lambda: None,
+    ) -> Outcome:  # fmt: skip
         """Put a prompt to it and wait for what becomes of it; one at a time. `on_written` is called when it is sent.
+
+        Only the beginning of a very long answer counts, and `heeded`, a word that counts wherever it is said.
 
         An ask that was broken off by the end of the process may be put again under the same id: a CLI that had it
         already neither answers it twice nor writes it down twice. Say `seen` if an earlier run saw it in the
@@ -406,7 +417,7 @@ class DrivenAgent:
             ask_id, trio.current_time(), seen=seen or ask_id in self._seen,
             settle=self.limits.settle, transcript_wait=self.limits.transcript_wait,
         )  # fmt: skip
-        job = self._job = Job(turn, prompt, on_written)
+        job = self._job = Job(turn, prompt, on_written, heeded)
         self._nursery.start_soon(self._carry_out, job)
         try:
             await job.done.wait()
@@ -567,7 +578,7 @@ class DrivenAgent:
             self._tail.nudge()
         if reply.write and self._nursery is not None:
             self._nursery.start_soon(program.write, reply.write, self.limits.write)
-        for record in reply.records:
+        for record in map(self._measured, reply.records):
             match record:
                 case Ready():
                     self._came_up(program, record)
@@ -611,10 +622,19 @@ class DrivenAgent:
         """The transcript was written anew while nobody looked: all was told before, up to the prompt that is open."""
         self._old_news = True
 
+    def _measured(self, record: AnyRecord) -> AnyRecord:
+        """Not larger than anybody after us can bear."""
+        if self._job is None:
+            return Measures().of(record)
+        if self._job.turn.begins_with(record):
+            self._job.measures.begin()
+        return self._job.measures.of(record)
+
     def _from_tail(self, record: AnyRecord) -> None:
         self._had_transcript = True
+        record = self._measured(record)
         if self._held is not None:
-            self._held.append(record)
+            self._held.add(record, old_news=self._old_news)
             return
         if isinstance(record, PromptSeen):
             self._seen.extend(record.ask_ids)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .transcript import Transcript
 
 CHUNK = 1 << 20
+LONGEST_SHOWN = 16 << 20
+"""How far a line is looked through for its name, which may stand behind all that was said."""
 PRINT = 48
 ANEW = b"written anew"
 """In a bookmark: the file is not what was read, whatever it holds now."""
@@ -93,11 +95,17 @@ class Tail:
         start = max(0, offset - PRINT)
         return Bookmark(offset, os.pread(self._fd, offset - start, start))
 
-    def line_at(self, offset: int, most: int) -> bytes | None:
-        """What stands there in the very file that is followed, whatever its name leads to by now."""
+    @property
+    def open(self) -> bool:
+        return self._fd is not None
+
+    def line_at(self, offset: int, name: bytes, most: int) -> bytes | None:
+        """The beginning of what stands there in the very file that is followed, whatever its name leads to by now;
+        nothing if it is not the line that holds this name."""
         if self._fd is None:
             return None
-        return os.pread(self._fd, most, offset).partition(b"\n")[0]
+        line = os.pread(self._fd, LONGEST_SHOWN, offset).partition(b"\n")[0]
+        return line[:most] if line and name in line else None
 
     def nudge(self) -> None:
         """Something may have been written."""

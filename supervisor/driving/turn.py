@@ -87,6 +87,15 @@ class Turn:
         """The CLI has taken the prompt up; an interrupt before that would be lost."""
         return self._started or self.seen
 
+    def begins_with(self, record: AnyRecord) -> bool:
+        """Whether it is the first that tells of our prompt, in the transcript or on stdout."""
+        match record:
+            case PromptSeen():
+                return not self.seen and self.ask_id in record.ask_ids
+            case PromptTaken(state="started"):
+                return not self.begun and self.ask_id in record.ask_ids
+        return False
+
     @property
     def expects_transcript(self) -> bool:
         """The CLI says it is done, and the transcript is behind: worth looking at it very soon."""

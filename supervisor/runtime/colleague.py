@@ -57,7 +57,7 @@ class Ask:
 
     def __init__(self, ask_id: str, prompt: str, keyword: str, *, quiet: bool = False, seen: bool = False) -> None:
         """`quiet`: nothing of the answer is shown as it comes. `seen`: its prompt stood in the transcript before."""
-        self.id, self.prompt, self.quiet, self.seen = ask_id, prompt, quiet, seen
+        self.id, self.prompt, self.keyword, self.quiet, self.seen = ask_id, prompt, keyword, quiet, seen
         self.gate = speech.Gate(keyword)
         self.blocks = speech.Blocks(keyword)
         self.shown = False
@@ -81,7 +81,7 @@ class Colleague:
         self._current: Ask | None = None
         self._before = ""  # what it was asked in an earlier life, and had not answered as far as we know
         self._left: Leftover | None = None  # the CLI that may still be about it
-        self._waits = trio.CancelScope()  # for that one
+        self._waits = trio.CancelScope()  # for that one, and for what stands in its transcript
         self._predecessor: Colleague | None = None
         self._news = trio.Event()
         self._stopping = False
@@ -159,10 +159,12 @@ class Colleague:
                 if not self._stopping:
                     await self._nursery.start(self._drive)
                 while not self._stopping:
-                    if self._asks:
-                        await self._put(self._asks.popleft())
-                    else:
+                    if not self._asks:
                         await self._news.wait()
+                        continue
+                    await self.driven.read_up()  # what stands there by now is no answer to what is asked next
+                    if self._asks and not self._stopping:
+                        await self._put(self._asks.popleft())
             except AgentStopped:
                 pass
             except CannotResume as lost:
@@ -175,19 +177,20 @@ class Colleague:
     async def _settle(self) -> None:
         """What was asked before our time: a CLI that is still at it may finish, and an answer that arrived meanwhile
         counts; without one, the ask is put again when its turn comes."""
-        try:
-            if self._left is not None and self._wanted() is not None:
-                self._note("info", "its CLI outlived the last supervisor and may finish its turn")
-                with self._waits:
+        with self._waits:
+            try:
+                if self._left is not None and self._wanted() is not None:
+                    self._note("info", "its CLI outlived the last supervisor and may finish its turn")
                     at_work = inputs.AtWork(ask_id=self._before)
                     await self._left.finish(self.driven.written, self._silence, lambda: self._listener.tell(at_work))
-        finally:
-            await self._end_leftover()
-        ask = self._wanted()
-        if ask is None or self._stopping:
-            return
-        over = self._caught_up(ask)
-        if over is not None:
+            finally:
+                await self._end_leftover()
+            if (ask := self._wanted()) is not None and not self._stopping:
+                await self._catch_up(ask)
+
+    async def _catch_up(self, ask: Ask) -> None:
+        over = await self._caught_up(ask)
+        if over is not None and ask in self._asks and not self._stopping:
             self._asks.remove(ask)
             self._listener.read_to(self.id, self._session, self.driven.bookmark())
             self._listener.tell(over)
@@ -202,15 +205,16 @@ class Colleague:
             await left.end()
             self._listener.ended(self.id)
 
-    def _caught_up(self, ask: Ask) -> inputs.TurnOver | None:
+    async def _caught_up(self, ask: Ask) -> inputs.TurnOver | None:
         """What became of an ask, where the transcript says it."""
         self._current = ask
-        outcome = self.driven.catch_up(ask.id, seen=ask.seen)
-        if outcome is not None and outcome.status == "interrupted" and not ask.blocks.ended:
-            outcome = None  # nobody wanted that: some CLIs break off by themselves when their stdin is closed
-        over = self._over(ask, outcome) if outcome is not None else None
-        self._current = None
-        return over
+        try:
+            outcome = await self.driven.catch_up(ask.id, seen=ask.seen, heeded=ask.keyword)
+            if outcome is not None and outcome.status == "interrupted" and not ask.blocks.ended:
+                outcome = None  # nobody wanted that: some CLIs break off by themselves when their stdin is closed
+            return self._over(ask, outcome) if outcome is not None else None
+        finally:
+            self._current = None
 
     async def _listen(self, mailbox: Mailbox) -> None:
         """What others do and say, over the bus (C8); only words that are meant for it matter."""
@@ -229,8 +233,9 @@ class Colleague:
         self._current, self._resets_at = ask, None
         try:
             outcome = await self.driven.ask(
-                ask.id, ask.prompt, seen=ask.seen, on_written=lambda: self._listener.progress(ask.id, "written")
-            )
+                ask.id, ask.prompt, seen=ask.seen, heeded=ask.keyword,
+                on_written=lambda: self._listener.progress(ask.id, "written"),
+            )  # fmt: skip
             over = self._over(ask, outcome)
         except (AgentStopped, CannotResume):
             raise
@@ -269,7 +274,7 @@ class Colleague:
             case r.Delta() if ask is not None:
                 self._stream(ask, record.text)
             case r.Text() if ask is not None:
-                ask.source = Source(record.offset, record.uuid)
+                ask.source = Source(record.offset, record.uuid, self._session)
                 self._say(ask, ask.blocks.feed(record.text, ask.source))
                 self._cut_short_after(ask)
             case r.ToolUse():
@@ -314,7 +319,7 @@ class Colleague:
                 pass
 
     def _stream(self, ask: Ask, piece: str) -> None:
-        if ask.quiet:
+        if ask.quiet or not piece:
             return
         if text := ask.gate.feed(piece):
             if not ask.shown:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Protocol
 
+import msgspec
 import trio
 
 from supervisor.core import inputs, view
 from supervisor.driving.tree import Figures, Sweeper
+from supervisor.events import Source
 from supervisor.threads import in_thread
 
 from .answers import error, message
@@ -115,15 +117,25 @@ class Questions:
         find = self._office.store.message
         found = await in_thread(find, command.message_id, limiter=self._office.reader)
         colleague = self._office.colleague(found["author"]) if found else None
-        path = colleague.driven.transcript_path if colleague else None
-        offset = ((found or {}).get("transcript") or {}).get("offset")
-        if path is None or offset is None:
+        source = msgspec.convert((found or {}).get("transcript") or {}, Source)
+        if colleague is None or source.offset is None:
             why = "There is no transcript line for this message, or its author has left."
             return error(command.request_id, "invalid_state", why)
+        driven = colleague.driven
+        if source.session not in ("", driven.launch.session_id):
+            why = "The line stands in the transcript of an earlier session of its author."
+            return error(command.request_id, "invalid_state", why)
+        if driven.transcript_path is None or not driven.follows:
+            why = "The transcript is not being read any more: its author's CLI has ended."
+            return error(command.request_id, "invalid_state", why)
         try:
-            data = colleague.driven.transcript_line(offset, LONGEST_LINE) if colleague else None
+            data = driven.transcript_line(source.offset, source.line, LONGEST_LINE)
         except OSError as failed:
             return error(command.request_id, "invalid_state", f"The transcript cannot be read: {failed.strerror}.")
-        line = (data or b"").decode(errors="replace")
-        fields = {"message_id": command.message_id, "path": path.name, "offset": offset, "line": line}
-        return message("transcript_line", command.request_id, **fields)
+        if data is None:
+            why = "The line does not stand there any more: the transcript was written anew."
+            return error(command.request_id, "invalid_state", why)
+        return message(
+            "transcript_line", command.request_id, message_id=command.message_id, path=driven.transcript_path.name,
+            offset=source.offset, line=data.decode(errors="replace"),
+        )  # fmt: skip

@@ -156,7 +156,7 @@ class AgentRuntime:
 
         `fresh` closes what was running instead; `alone` leaves it as it is, for a conversation of its own.
         """
-        self._store = await in_thread(Store, self._folder.database)
+        self._store = await in_thread(Store, self._folder.database, self._folder.place())
         try:
             self.core = Core(self._rules(alone=alone), self._store.load())
             self._signed_at = self._store.alive_at()
@@ -239,6 +239,14 @@ class AgentRuntime:
                     f"{agent.name} uses the backend {agent.backend!r}, which is not configured: name it in the file "
                     "given with --config, or begin anew with --fresh."
                 )
+        if self._store.copy:  # what ran, was asked and was read belongs to the original
+            self._batch.settles = True
+        else:
+            await self._take_up(fresh)
+        self.tell(inputs.Wake(fresh=fresh, copy=self._store.copy, alive_at=self._signed_at))
+
+    async def _take_up(self, fresh: bool) -> None:
+        """What is left of an earlier life."""
         open_prompts, tails = self._store.open_prompts(), self._store.tails()
         self._seen = {ask_id for ask_id, prompt in open_prompts.items() if prompt.status == "seen"}
         processes = {process.agent_id: process for process in self._store.processes()}
@@ -258,7 +266,6 @@ class AgentRuntime:
             if agent.ask_id is not None and agent.ask_id in open_prompts:
                 self._prompts[agent.ask_id] = open_prompts[agent.ask_id].prompt
                 colleague.take_up(agent.ask_id, answering.get(agent.id))
-        self.tell(inputs.Wake(fresh=fresh, alive_at=self._signed_at))
 
     # -- what comes in --------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import hashlib
 import os
 import secrets
 from pathlib import Path
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 OURS = frozenset(
-    "office.db office.db-wal office.db-shm server.json tokens.json lock agents open.html supervisor.log "
+    "office.db office.db-wal office.db-shm server.json tokens.json place lock agents open.html supervisor.log "
     "supervisor.log.1".split()
 )
 """What a folder may hold that we close to others without being asked."""
@@ -106,6 +107,18 @@ class StateFolder:
             yield
         finally:
             os.close(fd)
+
+    def place(self) -> str:
+        """What tells this folder from all others, also from a copy of it: its path, and a mark that was made here."""
+        path = self.path / "place"
+        try:
+            mark = path.read_bytes() if path.exists() else b""
+            if not mark:
+                mark = secrets.token_hex(16).encode()
+                self._write(path, mark)
+        except OSError as error:
+            raise StoreError(f"{path} cannot be used ({error.strerror}): remove it.") from None
+        return hashlib.sha256(b"%s %s" % (mark, os.fsencode(os.path.realpath(self.path)))).hexdigest()
 
     def held(self) -> int | None:
         """The process that uses the folder now, if one does."""

@@ -6,6 +6,7 @@ Blocking; the runtime calls it in a thread: of what writes, and of what answers 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 from typing import TYPE_CHECKING, Any
@@ -72,11 +73,13 @@ class Batch(msgspec.Struct, kw_only=True):
     snapshot: bytes = b""
     alive: bool = False
     """A sign of life is due: running time passes, and nothing happens."""
+    settles: bool = False
+    """A copy has become an office of its own."""
 
     def __bool__(self) -> bool:
         return bool(
             self.events or self.prompts or self.progress or self.tails or self.started or self.ended or self.answers
-            or self.snapshot or self.alive
+            or self.snapshot or self.alive or self.settles
         )  # fmt: skip
 
 
@@ -89,11 +92,20 @@ class Stamp(msgspec.Struct):
 class Store:
     """The database of one state folder."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, place: str = "") -> None:
+        """`place` is what tells the folder from all others; a database that comes from elsewhere is a `copy`."""
         self.path = path
         self._connection = connect(path)
         self._reading = connect_to_read(path)
-        self.office_id = office_id(self._connection)
+        self.office_id = meta(self._connection, "office_id")
+        self._place = place
+        known = meta(self._connection, "place")
+        self.copy = bool(place and known) and known != place
+        """Its processes and sessions are another office's; a batch that `settles` gives it an identity of its own."""
+        if self.copy:
+            self.office_id = secrets.token_hex(16)
+        elif place and not known:
+            self._connection.execute("INSERT INTO meta VALUES ('place', ?)", (place,))
         row = self._connection.execute("SELECT COALESCE((SELECT MAX(seq) FROM events), 0) - "
                                        "COALESCE((SELECT MAX(seq) FROM snapshots), 0)").fetchone()  # fmt: skip
         self._since_snapshot = int(row[0])
@@ -123,6 +135,10 @@ class Store:
 
     def _write(self, batch: Batch) -> None:
         many = self._connection.executemany
+        if batch.settles:
+            many("REPLACE INTO meta VALUES (?, ?)", [("office_id", self.office_id), ("place", self._place)])
+            for table in ("processes", "tails"):
+                self._connection.execute(f"DELETE FROM {table}")  # noqa: S608
         if batch.events:
             facts = [(x.seq, x.at, x.__struct_config__.tag, *e.subject(x), e.encoder.encode(x).decode())
                      for x in batch.events]  # fmt: skip
@@ -296,7 +312,7 @@ def connect(path: Path) -> Any:
             schema.migrations.apply(Database(connection))
             connection.execute(f"PRAGMA application_id = {schema.APPLICATION}")
             connection.execute(f"PRAGMA user_version = {schema.VERSION}")
-            if not office_id(connection):
+            if not meta(connection, "office_id"):
                 connection.execute("INSERT INTO meta VALUES ('office_id', ?)", (secrets.token_hex(16),))
     except sqlite3.OperationalError as error:
         if "locked" not in str(error):
@@ -313,9 +329,9 @@ def connect_to_read(path: Path) -> Any:
     return sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False, timeout=LOCKED_SECONDS)
 
 
-def office_id(connection: Any) -> str:
-    """What tells this office from all others, once it has been given."""
-    row = connection.execute("SELECT value FROM meta WHERE key = 'office_id'").fetchone()
+def meta(connection: Any, key: str) -> str:
+    """`office_id` is what tells this office from all others, `place` where it is at home."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
     return str(row[0]) if row else ""
 
 
@@ -360,13 +376,18 @@ def refuse_damaged(path: Path) -> None:
 
 
 def back_up(path: Path, to: Path) -> None:
-    """A whole and consistent copy, also while a server writes; raises StoreError."""
+    """A whole and consistent copy, also while a server writes; wherever it is started from, it is not at home there.
+
+    Raises StoreError.
+    """
     if to.exists():
         raise StoreError(f"{to} is there already: choose another name.")
     db = read_only(path)
     try:
         db.conn.execute("VACUUM INTO ?", (str(to.absolute()),))
         to.chmod(0o600)
+        with contextlib.closing(sqlite3.connect(to.absolute(), isolation_level=None)) as made:
+            made.execute("REPLACE INTO meta VALUES ('place', 'a backup')")
     except (sqlite3.Error, OSError) as error:
         raise StoreError(f"{to} cannot be written: {error}.") from None
     finally:

@@ -183,11 +183,12 @@ class Machine(RuleBasedStateMachine):
         self.tell(inputs.SpawnAgent(agent_config=inputs.AgentConfig(name=name, role="new")))
 
     @precondition(lambda self: self.office.core.state.seq > 40)
-    @rule()
-    def restart(self) -> None:
-        """The state survives being stored, and a core on top of it goes on."""
-        self.office.core = Core(RULES, stored(self.office.core.state))
-        self.tell(inputs.Wake())
+    @rule(copy=st.booleans())
+    def restart(self, copy: bool) -> None:
+        """The state survives being stored, and a core on top of it goes on, also in a copy of the office."""
+        rules = msgspec.structs.replace(RULES, office_id=f"copy {self.office.core.state.seq}") if copy else RULES
+        self.office.core = Core(rules, stored(self.office.core.state))
+        self.tell(inputs.Wake(copy=copy))
 
     @invariant()
     def applying_the_events_gives_the_same_state(self) -> None:

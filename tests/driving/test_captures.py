@@ -15,7 +15,7 @@ from support import ROOT, brief, three_ways
 from supervisor.driving.backends import BACKENDS, codex_lines
 from supervisor.driving.backends.acp import Acp, AcpTranscript
 from supervisor.driving.backends.base import UNREADABLE, Launch, failure_kind, version_of, wait_named_in
-from supervisor.driving.backends.claude_lines import ClaudeOutput
+from supervisor.driving.backends.claude_lines import ClaudeOutput, ClaudeTranscript
 from supervisor.driving.backends.codex_lines import CodexTranscript
 from supervisor.driving.lines import Line
 from supervisor.driving.transcript import Transcript, decode
@@ -535,8 +535,9 @@ def test_whatever_a_cli_wants_it_gets_an_answer(params: Any) -> None:
 
 
 NUMBERS = st.integers()
+VAST = st.sampled_from([10**15, 10**308, 10**400, 10**4299, -(10**4298), 1.7e308, -1.7e308])
 ODD = st.one_of(
-    st.none(), st.booleans(), NUMBERS, st.floats(), st.text(max_size=4), st.lists(NUMBERS, max_size=2),
+    st.none(), st.booleans(), NUMBERS, VAST, st.floats(), st.text(max_size=4), st.lists(NUMBERS, max_size=2),
     st.dictionaries(st.text(max_size=3), NUMBERS, max_size=2),
 )  # fmt: skip
 
@@ -556,26 +557,66 @@ def with_odd(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
     return copy
 
 
-@pytest.mark.parametrize("cli", ["codex", "gemini", "opencode"])
+def test_a_file_that_names_no_minute_keeps_gemini_from_nothing(tmp_path: Path) -> None:
+    chats = tmp_path / ".gemini" / "tmp" / "x" / "chats"
+    chats.mkdir(parents=True)
+    (chats / "session-2026-99-99T99-99-theirs.jsonl").touch()
+    launch, home = Launch(**LAUNCH_FIELDS, own_id="theirs"), {"HOME": str(tmp_path)}
+    assert BACKENDS["gemini"].resumable_at(launch, home) == 0.0
+    (chats / "session-1970-01-01T00-01-theirs.jsonl").touch()
+    assert BACKENDS["gemini"].resumable_at(launch, home) == 121.0
+
+
+def lines_of(cli: str) -> list[bytes]:
+    names = {"claude": ["02-partial-stream.stdout.jsonl", "11-err-529.stdout.jsonl", "11-err-529.transcript.jsonl",
+                        "08-queued-during-tool.transcript.jsonl"],
+             "codex": ["app-server.stdout.jsonl"]}  # fmt: skip
+    paths = [DATA / cli / name for name in names.get(cli, ["acp.stdout.jsonl"])]
+    return [line for path in paths for line in path.read_bytes().splitlines()]
+
+
+def numbers_in(record: AnyRecord) -> list[int | float]:
+    return [value for value in msgspec.structs.astuple(record) if isinstance(value, int | float)]
+
+
+@pytest.mark.parametrize("cli", ["claude", "codex", "gemini", "opencode"])
 @given(data=st.data())
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_no_odd_value_is_more_than_an_unreadable_line(cli: str, data: st.DataObject) -> None:
-    """Anywhere in any line of a capture; whatever else it raised would end more than one agent."""
-    lines = (
-        (DATA / cli / ("app-server.stdout.jsonl" if cli == "codex" else "acp.stdout.jsonl")).read_bytes().splitlines()
-    )
-    dialogue = codex() if cli == "codex" else acp()
+    """Anywhere in any line of a capture; whatever else it raised would end more than one agent. What comes of it can
+    be counted with, stored and loaded again."""
+    dialogue = codex() if cli == "codex" else BACKENDS["claude"].dialogue(LAUNCH) if cli == "claude" else acp()
     hear(dialogue, id=2, result={"sessionId": "theirs", "config": {}})
     hear(dialogue, id=3, result={"thread": {"id": "t"}})
     dialogue.ask("a1", "Hi")
-    decoder = CodexTranscript() if cli == "codex" else AcpTranscript()
+    decoders: dict[str, Callable[[], Decoder]] = {"codex": CodexTranscript, "claude": ClaudeTranscript}
+    decoder = decoders.get(cli, AcpTranscript)()
     for _ in range(5):
-        line = json.loads(data.draw(st.sampled_from(lines)))
+        line = json.loads(data.draw(st.sampled_from(lines_of(cli))))
         path = data.draw(st.sampled_from([*places(line)]))
         spoiled = json.dumps(with_odd(line, path, data.draw(ODD))).encode()
+        records: list[AnyRecord] = []
         with contextlib.suppress(*UNREADABLE):
-            dialogue.hear(spoiled)
-        decode(decoder, Line(0, spoiled, len(spoiled)))
+            records += dialogue.hear(spoiled).records
+        records += decode(decoder, Line(0, spoiled, len(spoiled)))
+        assert all(abs(number) < 1e16 for record in records for number in numbers_in(record))
+
+
+TOKENS = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens"]
+
+
+@pytest.mark.parametrize("number", [10**4299, -(10**4298), 10**400, 1.7e308, 10**308], ids=range(5))
+def test_no_number_of_claudes_is_too_large_to_be_kept(number: float) -> None:
+    message = {"id": "m", "role": "assistant", "content": [], "usage": dict.fromkeys(TOKENS, number)}
+    line = json.dumps({"type": "assistant", "uuid": "u", "message": message}).encode()
+    assert numbers_in(ClaudeTranscript().decode(line, 0)[0]) == [0, 0, 0, 0]  # the offset is the fourth
+    retry = {"type": "system", "subtype": "api_error", "uuid": "v", "error": {"status": number}, "retryInMs": number,
+             "retryAttempt": number, "maxRetries": number}  # fmt: skip
+    assert numbers_in(ClaudeTranscript().decode(json.dumps(retry).encode(), 0)[0]) == [0, 0, 0, 0]
+    over = {"type": "result", "result": "x", "total_cost_usd": number}
+    (end,) = ClaudeOutput("x").decode(json.dumps(over).encode())
+    assert isinstance(end, TurnEnd)
+    assert end.cost_usd is None
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -600,6 +641,7 @@ def test_no_odd_value_is_more_than_an_unreadable_line(cli: str, data: st.DataObj
         ("try again at 6:43 AM.", None),
         ("", None),
         ("retry in a while", None),
+        (f"retry after {'9' * 400} s", 366 * 86_400),
     ],
 )
 def test_a_wait_in_words(message: str, seconds: float | None) -> None:

@@ -94,12 +94,12 @@ class Asking(Parts):
         )
         return "something it holds does not count any more" if held else ""
 
-    def _renew(self, room: Room, agent: Agent, why: str) -> None:
+    def _renew(self, room: Room | None, agent: Agent, why: str) -> None:
         tokens = agent.context_tokens
         session = self.new_id(f"session of {agent.id}", agent.renewals + 1)
         self._emit(e.SessionRenewed(agent_id=agent.id, session_id=session, reason=why, tokens=tokens))
         self._do(effects.Renew(agent_id=agent.id))
-        if not why:
+        if not why or room is None:
             return
         cost = f" (about {tokens:,} tokens are read again)" if tokens else ""
         self._say(room, "system", f"{agent.name} | {agent.role} begins a fresh session: {why}{cost}")
@@ -111,13 +111,8 @@ class Asking(Parts):
         room = self.state.rooms.get(ask.room_id if ask else agent.room_id or "")
         if ask is not None:
             self._turn_ended(ask, "interrupted", "exit", 0, why)
-        if room is None:
-            session = self.new_id(f"session of {agent.id}", agent.renewals + 1)
-            self._emit(e.SessionRenewed(agent_id=agent.id, session_id=session, reason=why, tokens=0))
-            self._do(effects.Renew(agent_id=agent.id))
-            return
         self._renew(room, agent, why)
-        if ask is None or room.id in self.asleep:
+        if room is None or ask is None or room.id in self.asleep:
             return
         if ask.purpose == "outcome":
             self._conclude_again(room)
@@ -125,6 +120,20 @@ class Asking(Parts):
             self._ask_due(room)
         else:
             self._settle(room, at_once=True)
+
+    def _settle_in(self) -> None:
+        """In a copy of an office: the sessions are the original's, so everybody begins a fresh one, and what was
+        open is asked there."""
+        why = "this office is a copy of another one"
+        for room in self._autos():
+            for ask in self._waited_for(room.auto) if room.auto else ():
+                self._turn_ended(ask, "interrupted", "stop", 0, why)
+            self._take_held(room)
+        for ask in [*self.state.asks.values()]:
+            self._turn_ended(ask, "interrupted", "stop", 0, why)
+        for agent in self.state.agents.values():
+            self._free_up(agent, why)
+            self._renew(self.state.rooms.get(agent.room_id or ""), agent, why)
 
     def _person(self, message: e.Message) -> Person:
         agent = self.state.agents.get(message.author)

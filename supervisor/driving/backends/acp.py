@@ -38,6 +38,7 @@ from .base import (
     Reply,
     count,
     failure_kind,
+    finite,
     rows,
     shorten,
     table,
@@ -141,7 +142,8 @@ class Spoken:
         kind = update.get("sessionUpdate")
         if kind == "usage_update":
             self._context = count(update.get("used")) or None
-            self._cost = _cost(update) if _cost(update) is not None else self._cost
+            amount = _cost(update)
+            self._cost = self._cost if amount is None else amount
             window = count(update.get("size"))
             return [Window(tokens=window)] if window else []
         if kind not in SPOKEN:
@@ -388,8 +390,7 @@ class AcpDialogue(RpcDialogue):
 
 def _cost(update: dict[str, Any]) -> float | None:
     """What the session has cost so far."""
-    amount = table(update.get("cost")).get("amount")
-    return float(amount) if isinstance(amount, int | float) and 0 <= amount < 1e9 else None
+    return finite(table(update.get("cost")).get("amount"))
 
 
 def _tells(heard: Heard) -> bool:

@@ -219,9 +219,18 @@ def rows(value: Any) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
+MOST = 1e15
+"""No number that means anything is larger; one that cannot be counted with or stored would end more than its agent."""
+
+
 def count(value: Any) -> int:
     """What should be a number, if it is one."""
-    return int(value) if isinstance(value, int | float) and abs(value) < 1e15 else 0
+    return int(value) if isinstance(value, int | float) and abs(value) < MOST else 0
+
+
+def finite(value: Any) -> float | None:
+    """The same for money and time."""
+    return float(value) if isinstance(value, int | float) and abs(value) < MOST else None
 
 
 def is_name(own_id: str) -> bool:
@@ -278,6 +287,7 @@ BY_WORDS: tuple[tuple[FailureKind, str], ...] = (
 SPAN = r"[\d.]+\s*(?:ms|milli\w*|s|sec\w*|m|min\w*|h|hours?|d|days?)(?![a-z])"
 SECONDS = r"(\d+)(?=[.,;)]?(?:\s|$))(?!\s+[a-z])"
 WAIT = re.compile(rf"(?:retry|again|reset\w*)[\s-]+(?:in|after):?\s+(?:((?:{SPAN}[\s,and]*)+)|{SECONDS})", re.I)
+LONGEST_WAIT = 366 * 86_400.0
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
@@ -301,7 +311,7 @@ def wait_named_in(message: str) -> float | None:
         unit = unit.lower()
         size = 0.001 if unit == "ms" or unit.startswith("milli") else UNITS[unit[0]]
         total += float(re.match(r"\d*(?:\.\d+)?", number)[0] or 0) * size  # type: ignore[index]  # it always matches
-    return total or None
+    return min(total, LONGEST_WAIT) or None
 
 
 def shorten(text: str) -> str:

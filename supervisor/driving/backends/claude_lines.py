@@ -35,7 +35,7 @@ from supervisor.records import (
     Window,
 )
 
-from .base import BY_STATUS, UNREADABLE, Once, count, shorten, table, tool_summary, what_it_wants
+from .base import BY_STATUS, UNREADABLE, Once, count, finite, shorten, table, tool_summary, what_it_wants
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -282,14 +282,14 @@ class ClaudeTranscript:
     def _system(self, line: _Line, offset: int) -> Iterator[AnyRecord]:
         if line.subtype == "api_error":
             detail = line.error if isinstance(line.error, dict) else {}
-            status = detail.get("status") if isinstance(detail.get("status"), int) else None
+            status = count(detail.get("status")) or None
             yield Retry(
-                offset=offset, uuid=line.uuid or "", attempt=line.retry_attempt or 0,
-                max_retries=line.max_retries or 0, delay_ms=int(line.retry_in_ms or 0),
+                offset=offset, uuid=line.uuid or "", attempt=count(line.retry_attempt),
+                max_retries=count(line.max_retries), delay_ms=count(line.retry_in_ms),
                 kind=_kind_of_status(status), status=status,
             )  # fmt: skip
         elif line.subtype == "compact_boundary":
-            before = line.compact_metadata.pre_tokens if line.compact_metadata else None
+            before = count(line.compact_metadata.pre_tokens) or None if line.compact_metadata else None
             yield Compacted(offset=offset, uuid=line.uuid or "", before_tokens=before)
 
 
@@ -329,9 +329,9 @@ class ClaudeOutput:
                 info = line.rate_limit_info
                 yield RateLimit(
                     status=info.status,
-                    resets_at=info.resets_at,
+                    resets_at=finite(info.resets_at),
                     limit=info.limit or "",
-                    utilization=info.utilization,
+                    utilization=finite(info.utilization),
                 )
             case "control_response" if line.response and line.response.request_id == self._opened:
                 about = line.response.response if isinstance(line.response.response, dict) else {}
@@ -351,13 +351,13 @@ class ClaudeOutput:
             case "system" if line.subtype == "api_retry":
                 kind = FAILURES.get(line.error, "unknown") if isinstance(line.error, str) else "unknown"
                 yield Retry(
-                    attempt=line.attempt or 0, max_retries=line.max_retries or 0,
-                    delay_ms=int(line.retry_delay_ms or 0), kind=kind, status=line.error_status,
+                    attempt=count(line.attempt), max_retries=count(line.max_retries),
+                    delay_ms=count(line.retry_delay_ms), kind=kind, status=count(line.error_status) or None,
                 )  # fmt: skip
 
 
 def failure(error: Any, status: int | None, message: str, offset: int | None) -> Failure:
-    kind = FAILURES.get(error, "unknown") if isinstance(error, str) else "unknown"
+    kind, status = FAILURES.get(error, "unknown") if isinstance(error, str) else "unknown", count(status) or None
     if "rompt is too long" in message:
         kind = "context"
     elif status == 529:
@@ -383,8 +383,8 @@ def _blocks(message: _Message, uuid: str, offset: int | None) -> Iterator[AnyRec
 
 
 def _usage(message: _Message, tokens: _Tokens, offset: int) -> Usage:
-    fresh = (tokens.input_tokens or 0) + (tokens.cache_creation_input_tokens or 0)
-    read, out = fresh + (tokens.cache_read_input_tokens or 0), tokens.output_tokens or 0
+    fresh = count(tokens.input_tokens) + count(tokens.cache_creation_input_tokens)
+    read, out = fresh + count(tokens.cache_read_input_tokens), count(tokens.output_tokens)
     return Usage(offset=offset, message_id=message.id, input_tokens=read, output_tokens=out, context_tokens=read + out)
 
 
@@ -392,10 +392,9 @@ def cost_told(line: bytes) -> float | None:
     """In a line that says what the session has cost."""
     try:
         told = msgspec.json.decode(line)
-        cost = told["totalCostUSD"] if told["type"] == "cost-state" else None
-    except (*UNREADABLE, OverflowError):
+        return finite(told["totalCostUSD"]) if told["type"] == "cost-state" else None
+    except UNREADABLE:
         return None
-    return float(cost) if isinstance(cost, int | float) and 0 <= cost < 1e9 else None
 
 
 def _window(usage: Any) -> int:
@@ -411,7 +410,7 @@ def _result(line: _Output) -> TurnEnd:
         ask_ids=tuple(line.user_message_uuids or ()),
         outcome="interrupted" if aborted else "failed" if line.is_error else "answered",
         text=text,
-        cost_usd=line.total_cost_usd,
+        cost_usd=finite(line.total_cost_usd),
         unasked=bool(line.origin and line.origin.kind == "task-notification"),
     )
 

@@ -129,7 +129,7 @@ class CodexTranscript:
 
 def failure(message: Any, info: Any, detail: Any = None) -> Failure:
     """What its error says, whichever of its two spellings it has."""
-    text, status = str(message or detail or "it failed"), None
+    text, status = str(message or detail or "it failed"), 0
     name, inside = (
         (info, None)
         if isinstance(info, str)
@@ -138,12 +138,12 @@ def failure(message: Any, info: Any, detail: Any = None) -> Failure:
         else ("", None)
     )
     if isinstance(inside, dict):
-        status = inside.get("http_status_code", inside.get("httpStatusCode"))
+        status = count(inside.get("http_status_code", inside.get("httpStatusCode")))
     kind = KINDS.get(re.sub(r"(?<=[a-z])([A-Z])", r"_\1", str(name)).lower())
     if kind is None:
-        kind = failure_kind(text, status if isinstance(status, int) else None)
+        kind = failure_kind(text, status or None)
         kind = "network" if kind == "unknown" and "isconnected" in str(name) else kind
-    return Failure(kind=kind, message=text, status=status, retry_after=wait_named_in(text))
+    return Failure(kind=kind, message=text, status=status or None, retry_after=wait_named_in(text))
 
 
 def _summary(payload: dict[str, Any]) -> str:

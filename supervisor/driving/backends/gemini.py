@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import datetime
 from glob import escape
 from pathlib import Path
@@ -81,8 +82,7 @@ class Gemini(Acp):
         """It names a session's file by the minute; told to load it within the same one, it writes over it."""
         home = Path(environment.get("GEMINI_CLI_HOME") or environment.get("HOME") or "~").expanduser()
         files = (home / ".gemini" / "tmp").glob(f"*/chats/session-*-{escape(launch.own_id[:8])}.jsonl")
-        named = (re.search(r"session-(\d{4}-\d\d-\d\dT\d\d-\d\d)-", path.name) for path in files)
-        born = [datetime.strptime(name[1] + "+0000", "%Y-%m-%dT%H-%M%z").timestamp() for name in named if name]
+        born = [at for path in files if (at := _begun(path.name))]
         return max(born) + 61 if born else 0.0
 
     def dialogue(self, launch: Launch) -> Dialogue:
@@ -90,3 +90,11 @@ class Gemini(Acp):
 
     def _place(self, launch: Launch, name: str) -> str:
         return str(Path(launch.folder).absolute() / name)
+
+
+def _begun(name: str) -> float:
+    """The minute that a session's file is named by; 0 where it names none, whoever made it."""
+    found = re.search(r"session-(\d{4}-\d\d-\d\dT\d\d-\d\d)-", name)
+    with suppress(ValueError):
+        return datetime.strptime(f"{found[1]}+0000", "%Y-%m-%dT%H-%M%z").timestamp() if found else 0.0
+    return 0.0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from office_under_test import KEYWORD, RULES, Office, asked, over, pending, room_of, said, stored
+from msgspec.structs import replace
+from office_under_test import KEYWORD, RULES, Office, asked, over, pending, prompt, room_of, said, stored
 
 from supervisor import events as e
 from supervisor.core import effects, inputs
@@ -57,6 +58,23 @@ def test_a_lost_answer_is_asked_anew_and_holds_nobody_up() -> None:
     assert list(asked(office)) == ["Charlie"]
     over(office, "Charlie", "at last")
     assert list(asked(office)) == ["Bob"]
+
+
+def test_a_copy_keeps_what_was_answered_and_asks_the_rest_in_sessions_of_its_own() -> None:
+    """E6: nothing that the original asked is waited for, and nobody is taken to remember what was said there."""
+    office = called("Dora")
+    before, theirs = {a.session_id for a in office.core.state.agents.values()}, asked(office)
+    office.core = Core(replace(RULES, office_id="copy"), stored(office.core.state))
+    decision = office.tell(inputs.Wake(copy=True))
+    assert words(office) == ["Dora's words"]
+    assert list(asked(office)) == ["Charlie"]
+    assert not {*asked(office).values()} & {*theirs.values()}
+    assert not before & {a.session_id for a in office.core.state.agents.values()}
+    assert {type(effect) for effect in decision.effects} == {effects.Spawn, effects.Ask}
+    for name in ("Charlie", "Bob"):
+        assert f"You are {name}" in prompt(office, name)
+        assert "Dora's words" in prompt(office, name)
+        over(office, name, "x")
 
 
 @pytest.mark.parametrize("how", ["failure", "suspend", "late"])
