@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from supervisor.store.folder import StateFolder, Tokens
 
 PORT = 8787
+SHORTEST_TOKEN = 32
+"""How many characters a token that somebody chose has to have."""
 SPEED, THINK = 70.0, 0.8
 """How fast the fake CLI talks where people watch, and how long it thinks."""
 
@@ -138,12 +140,11 @@ class Door(NamedTuple):
                     f"--allow-origin {origin!r}: expected what a browser shows before the path, such as "
                     "http://localhost:9000."
                 )
-        open_to_others = not ipaddress.ip_address(self.host).is_loopback
-        if self.token and len(self.token) < LENGTH:
-            if open_to_others:
-                raise ConfigError(f"SUPERVISOR_TOKEN is too short for --host: give {LENGTH} random characters.")
-            warn(f"SUPERVISOR_TOKEN has {len(self.token)} characters and may be guessed: give {LENGTH} random ones.")
-        if open_to_others:
+        if self.token and len(self.token) < SHORTEST_TOKEN:
+            raise ConfigError(
+                f"SUPERVISOR_TOKEN has {len(self.token)} characters and may be guessed: give {LENGTH} random ones."
+            )
+        if not ipaddress.ip_address(self.host).is_loopback:
             warn(
                 f"others can reach {self.host}, and nothing is encrypted: whoever listens in on the network can take "
                 "the token and drive the agents. Safer: leave --host out and forward the port, as with "

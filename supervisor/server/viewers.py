@@ -134,9 +134,11 @@ class Viewer:
             await self._close(WRONG_TOKEN, "say hello first")
             return None
         given = bearer(request.headers.get_all("Authorization"))
+        if not await self._strangers.turn(self._connection):
+            return None
         scope = self._gate.scope(hello.token or given or "")
         if scope is None:
-            await self._strangers.failed(self._connection)
+            self._strangers.failed()
             await self._close(WRONG_TOKEN, "wrong token")
             return None
         self._strangers.gone(self._connection)
