@@ -19,6 +19,7 @@ import trio
 
 from supervisor.config import RoomEntry
 from supervisor.core import inputs
+from supervisor.driving import open_files
 from supervisor.driving.backends import backend as known_backend
 from supervisor.errors import ConfigError
 from supervisor.runtime import AgentRuntime
@@ -98,6 +99,7 @@ def start(
     seed = secrets.token_hex(4) if seed is None else seed
     door = Door(host, port, origins, os.environ.get("SUPERVISOR_TOKEN", ""))
     serving = Serving(folder(state_dir), found, door, seed, {k: v for k, v in flags.items() if v is not None})
+    open_files.raise_limit()
     status = run(serving.run, auto, topic, opens, not resumes)
     if status:
         sys.exit(status)

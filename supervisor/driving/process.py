@@ -15,7 +15,7 @@ import trio
 from supervisor.errors import CannotStart
 from supervisor.threads import in_thread, none_left
 
-from . import tree
+from . import open_files, tree
 from .lines import LineBuffer
 
 if TYPE_CHECKING:
@@ -117,6 +117,7 @@ class AgentProcess:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start the program and stay until it has ended and is cleaned up; raises CannotStart."""
         process = self._process = await self._spawn()
+        open_files.as_given(process.pid)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._read_output)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import http.client
+import io
 import json
 import logging
 import os
 import re
+import resource
 import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 from support import eventually_sync, server, supervisor
 from websockets.exceptions import ConnectionClosed, InvalidStatus
@@ -126,6 +131,68 @@ def asked(started: Started, host: str) -> int:
     status = connection.getresponse().status
     connection.close()
     return status
+
+
+def test_as_many_files_as_there_may_be(tmp_path: Path) -> None:
+    """The server takes all that the machine allows; its CLIs get what is usual."""
+    ours = resource.getrlimit(resource.RLIMIT_NOFILE)
+    given = (256, ours[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, given)
+    try:
+        with server(tmp_path, "--auto", "--seed", "7") as started:
+            office = psutil.Process(started.process.pid)
+            assert office.rlimit(psutil.RLIMIT_NOFILE) == (given[1], given[1])
+            agent = eventually_sync(office.children)[0]
+            eventually_sync(lambda: agent.rlimit(psutil.RLIMIT_NOFILE) == given)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, ours)
+
+
+def test_no_file_is_left_for_those_who_come_in(tmp_path: Path) -> None:
+    """One line in the log, however often it is tried, and nothing on stderr; with files again they come in."""
+    with server(tmp_path) as started:
+        pid = started.process.pid
+        limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        highest = max(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest + 3, limits[1]))
+        port = int(started.url.rsplit(":", 1)[1].strip("/"))
+        with contextlib.ExitStack() as many:
+            for _ in range(highest + 3):
+                many.enter_context(socket.create_connection(("127.0.0.1", port)))
+            path = started.folder / "supervisor.log"
+            eventually_sync(lambda: "nobody can come in at the moment: accept returned EMFILE" in path.read_text())
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        assert scope(started, started.token) == "operator"
+        started.process.terminate()
+        assert started.process.communicate(timeout=30)[1] == ""
+
+
+def test_a_crowd_is_told_of_once_a_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "supervisor.log"
+    door = logging.getLogger("trio.serve_listeners")
+    with log.logged(path):
+        for _ in range(50):
+            door.error("accept returned EMFILE")
+        monkeypatch.setattr(log, "QUIET_SECONDS", 0.0)
+        door.error("accept returned EMFILE")
+    assert path.read_text().count("\n") == path.read_text().count("EMFILE") == 2
+    assert door.handlers == []
+
+
+class FullDisk(io.StringIO):
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_log_on_a_full_disk_is_silent(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """There is nobody whom a traceback would help."""
+    with log.logged(tmp_path / "supervisor.log"):
+        (handler,) = [one for one in logging.getLogger("supervisor").handlers if isinstance(one, log.LogFile)]
+        written = handler.setStream(FullDisk())  # type: ignore[arg-type]  # all that is asked of it
+        logging.getLogger("supervisor").warning("anything")
+        assert written is not None
+        written.close()
+    assert capfd.readouterr() == ("", "")
 
 
 def test_tokens_are_in_no_log_and_files_are_for_nobody_else(tmp_path: Path) -> None:
