@@ -243,9 +243,8 @@ class Serving:
     def _open(self, address: str) -> None:
         """By way of a file that only we can read: the token is on no command line."""
         page = self.place.path / "open.html"
-        page.touch(mode=0o600)
-        page.chmod(0o600)
-        page.write_text(f'<!doctype html><meta charset="utf-8"><script>location.replace("{address}")</script>')
+        text = f'<!doctype html><meta charset="utf-8"><script>location.replace("{address}")</script>'
+        self.place.write(page, text.encode())
         webbrowser.open(page.as_uri())
 
 

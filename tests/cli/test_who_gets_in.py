@@ -12,6 +12,7 @@ import os
 import re
 import resource
 import socket
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from supervisor.cli import log
+from supervisor.cli.start import Door, Serving
+from supervisor.config import Office
+from supervisor.store.folder import StateFolder
 
 if TYPE_CHECKING:
     from support import Started
@@ -193,6 +197,20 @@ def test_a_log_on_a_full_disk_is_silent(tmp_path: Path, capfd: pytest.CaptureFix
         assert written is not None
         written.close()
     assert capfd.readouterr() == ("", "")
+
+
+def test_the_page_is_opened_by_way_of_a_file_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The token is on no command line, and a link in the place of the file is not followed."""
+    precious, place = tmp_path / "precious", StateFolder(tmp_path / "state")
+    place.make()
+    precious.write_text("mine")
+    (place.path / "open.html").symlink_to(precious)
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    Serving(place, Office(), Door("127.0.0.1", 0, (), ""), "7", {})._open("http://127.0.0.1:1/#token=secret")
+    assert opened == [(place.path / "open.html").as_uri()]
+    assert "#token=secret" in (place.path / "open.html").read_text()
+    assert precious.read_text() == "mine"
 
 
 def test_tokens_are_in_no_log_and_files_are_for_nobody_else(tmp_path: Path) -> None:
