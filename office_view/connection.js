@@ -1,7 +1,18 @@
 // @ts-check
-/** The socket: says hello, comes back by itself with `since`, and answers each request once. */
+/** The socket: has the server prove itself, says hello, comes back by itself with `since`, and answers each request once. */
 
 const SLOWEST = 10_000;
+const encoder = new TextEncoder();
+
+function random() { return [...crypto.getRandomValues(new Uint32Array(4))].join("-"); }  // randomUUID is there over https only
+
+/** What only a server that knows the token can answer, and only under the name that we know it by.
+ *  @param {string} token @param {string} nonce */
+async function proof(token, nonce) {
+  const key = await crypto.subtle.importKey("raw", encoder.encode(token), { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const signed = await crypto.subtle.sign("HMAC", key, encoder.encode(`${location.host} ${nonce}`));
+  return [...new Uint8Array(signed)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
 
 export class Connection {
   /** @param {{token: string, since: () => number | undefined, welcome: (w: any) => void, event: (e: any) => void,
@@ -11,22 +22,32 @@ export class Connection {
     this.tries = 0;
     this.count = 0;
     this.waiting = new Map();
-    this.clientId = [...crypto.getRandomValues(new Uint32Array(4))].join("-");  // randomUUID is there over https only
+    /** Somebody else answered in place of the server. */
+    this.doubted = false;
+    this.clientId = random();
     this.open();
   }
 
   open() {
-    this.use.status(this.tries ? "reconnecting" : "connecting");
-    const socket = this.socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/ws`);
-    socket.onopen = () => socket.send(JSON.stringify({
-      type: "hello", token: this.use.token, client_id: this.clientId, since: this.use.since(),
-    }));
-    socket.onmessage = ({ data }) => this.take(JSON.parse(data));
+    if (!this.doubted) this.use.status(this.tries ? "reconnecting" : "connecting");
+    const { token } = this.use;
+    const nonce = token && crypto.subtle ? random() : "";  // like randomUUID, it is there over https and on this machine
+    const socket = this.socket = new WebSocket(`${location.origin.replace(/^http/, "ws")}/ws${nonce && `?nonce=${nonce}`}`);
+    const hello = () => {
+      socket.onmessage = ({ data }) => this.take(JSON.parse(data));
+      socket.send(JSON.stringify({ type: "hello", token, client_id: this.clientId, since: this.use.since() }));
+    };
+    if (!nonce) socket.onopen = hello;
+    socket.onmessage = async ({ data }) => {
+      this.doubted = !data.includes(await proof(token, nonce));
+      if (this.doubted) socket.close();
+      else if (socket.readyState === WebSocket.OPEN) hello();
+    };
     socket.onclose = ({ code }) => {
       for (const { reject } of this.waiting.values()) reject(new Error("The connection was lost."));
       this.waiting.clear();
       if (code === 4401) return this.use.status("signed out");
-      this.use.status("reconnecting");
+      this.use.status(this.doubted ? "signed out" : "reconnecting");
       this.tries += 1;
       setTimeout(() => this.open(), Math.min(SLOWEST, 250 * 2 ** Math.min(this.tries, 6)));
     };

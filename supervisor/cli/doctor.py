@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import platform
+import resource
 import shutil
 import socket
 import subprocess
@@ -19,7 +20,7 @@ import click
 import trio
 from pysqlite3 import dbapi2 as sqlite3
 
-from supervisor.driving import backends
+from supervisor.driving import backends, open_files
 from supervisor.driving.agent import DrivenAgent
 from supervisor.driving.backends import BACKENDS
 from supervisor.driving.backends.base import Launch, version_of
@@ -42,6 +43,9 @@ ASK_SECONDS = 30
 """How long a CLI may take to say its version; some unpack themselves first."""
 START_SECONDS = 20.0
 """How long it may take to come up."""
+
+MANY_FILES = 4096
+"""How many may be needed by 500 viewers, 128 strangers, and some hundred agents."""
 
 
 class Finding(NamedTuple):
@@ -79,6 +83,7 @@ def machine() -> list[Finding]:
         Finding(new_sqlite, f"SQLite {sqlite3.sqlite_version} (newer than 3.51.2 is needed: reinstall pysqlite3)"),
         Finding(sys.platform == "linux", f"{platform.system()} (Linux is needed to find every process of an agent)"),
         port(),
+        files(),
     ]
     try:
         other = importlib.metadata.version("supervisor")
@@ -97,6 +102,15 @@ def port() -> Finding:
         except OSError:
             return Finding(False, f"port {PORT} is in use (by a running office?): choose another with --port", False)
     return Finding(True, f"port {PORT} is free")
+
+
+def files() -> Finding:
+    _, most = open_files.GIVEN
+    most = sys.maxsize if most == resource.RLIM_INFINITY else most
+    if most < MANY_FILES:
+        return Finding(False, f"only {most:,} files may be open at once, too few for many agents and viewers: raise "
+                       "the hard limit (LimitNOFILE= of a service, `ulimit -Hn`)", False)  # fmt: skip
+    return Finding(True, f"{most:,} files may be open at once")
 
 
 def state(given: str | None) -> Finding:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import logging.handlers
 import os
+import time
 from typing import TYPE_CHECKING
 
 from .options import printable
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOG_BYTES = 1 << 20
+QUIET_SECONDS = 60.0
+"""How long the same thing is not said again."""
 
 
 class LogFile(logging.handlers.RotatingFileHandler):
@@ -37,6 +40,18 @@ class LogFormatter(logging.Formatter):
         return printable(super().format(record))
 
 
+class Crowd(logging.Handler):
+    """Where no file is left for those who come in, trio says so ten times a second, each time with a traceback."""
+
+    _said = -QUIET_SECONDS
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if time.monotonic() - self._said >= QUIET_SECONDS:
+            self._said = time.monotonic()
+            told = "nobody can come in at the moment: %s (`supervisor doctor` says how many files may be open)"
+            logging.getLogger("supervisor").warning(told, record.getMessage())
+
+
 @contextlib.contextmanager
 def logged(path: Path) -> Iterator[None]:
     """What was blocked or went wrong, in a small file that only we can read."""
@@ -45,8 +60,16 @@ def logged(path: Path) -> Iterator[None]:
     log = logging.getLogger("supervisor")
     log.setLevel(logging.INFO)
     log.addHandler(handler)
+    door, crowd = logging.getLogger("trio.serve_listeners"), Crowd()
+    door.addHandler(crowd)
+    propagated, door.propagate = door.propagate, False
+    raised, logging.raiseExceptions = logging.raiseExceptions, False  # a log that cannot be written is not told of
     try:
         yield
     finally:
+        logging.raiseExceptions = raised
+        door.propagate = propagated
+        door.removeHandler(crowd)
         log.removeHandler(handler)
-        handler.close()
+        with contextlib.suppress(OSError):  # what is left of it, on a full disk
+            handler.close()

@@ -12,6 +12,7 @@ from supervisor.errors import SupervisorError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TELLING = (KeyboardInterrupt, SupervisorError, BrokenPipeError)
 
 
@@ -34,7 +35,8 @@ def first(error: BaseException, kind: type[BaseException]) -> BaseException | No
 
 
 class Signals:
-    """Ctrl-C once asks for a clean stop, twice ends it at once; TERM and HUP ask as well."""
+    """Ctrl-C once asks for a clean stop, twice ends it at once; TERM and HUP ask as well. What whoever started us had
+    ignored, such as HUP with nohup, stays ignored."""
 
     def __init__(self) -> None:
         self.asked = trio.Event()
@@ -43,7 +45,8 @@ class Signals:
     async def watch(
         self, at_once: trio.CancelScope, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+        numbers = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
+        with trio.open_signal_receiver(*numbers) as signals:
             task_status.started()
             async for number in signals:
                 if self.asked.is_set():

@@ -19,6 +19,7 @@ import trio
 
 from supervisor.config import RoomEntry
 from supervisor.core import inputs
+from supervisor.driving import open_files
 from supervisor.driving.backends import backend as known_backend
 from supervisor.errors import ConfigError
 from supervisor.runtime import AgentRuntime
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from supervisor.store.folder import StateFolder, Tokens
 
 PORT = 8787
+SHORTEST_TOKEN = 32
+"""How many characters a token that somebody chose has to have."""
 SPEED, THINK = 70.0, 0.8
 """How fast the fake CLI talks where people watch, and how long it thinks."""
 
@@ -96,6 +99,7 @@ def start(
     seed = secrets.token_hex(4) if seed is None else seed
     door = Door(host, port, origins, os.environ.get("SUPERVISOR_TOKEN", ""))
     serving = Serving(folder(state_dir), found, door, seed, {k: v for k, v in flags.items() if v is not None})
+    open_files.raise_limit()
     status = run(serving.run, auto, topic, opens, not resumes)
     if status:
         sys.exit(status)
@@ -138,12 +142,11 @@ class Door(NamedTuple):
                     f"--allow-origin {origin!r}: expected what a browser shows before the path, such as "
                     "http://localhost:9000."
                 )
-        open_to_others = not ipaddress.ip_address(self.host).is_loopback
-        if self.token and len(self.token) < LENGTH:
-            if open_to_others:
-                raise ConfigError(f"SUPERVISOR_TOKEN is too short for --host: give {LENGTH} random characters.")
-            warn(f"SUPERVISOR_TOKEN has {len(self.token)} characters and may be guessed: give {LENGTH} random ones.")
-        if open_to_others:
+        if self.token and len(self.token) < SHORTEST_TOKEN:
+            raise ConfigError(
+                f"SUPERVISOR_TOKEN has {len(self.token)} characters and may be guessed: give {LENGTH} random ones."
+            )
+        if not ipaddress.ip_address(self.host).is_loopback:
             warn(
                 f"others can reach {self.host}, and nothing is encrypted: whoever listens in on the network can take "
                 "the token and drive the agents. Safer: leave --host out and forward the port, as with "
@@ -240,9 +243,8 @@ class Serving:
     def _open(self, address: str) -> None:
         """By way of a file that only we can read: the token is on no command line."""
         page = self.place.path / "open.html"
-        page.touch(mode=0o600)
-        page.chmod(0o600)
-        page.write_text(f'<!doctype html><meta charset="utf-8"><script>location.replace("{address}")</script>')
+        text = f'<!doctype html><meta charset="utf-8"><script>location.replace("{address}")</script>'
+        self.place.write(page, text.encode())
         webbrowser.open(page.as_uri())
 
 

@@ -19,7 +19,8 @@ import random
 import time
 import uuid
 from collections import deque
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,14 +62,14 @@ from .job import Bell, Held, Job
 from .kept import Kept, OwnName, write_files
 from .limits import Limits
 from .measure import Measures
-from .process import PASSING, AgentProcess, CappedLog, new_mark
+from .process import FULL, PASSING, AgentProcess, CappedLog, new_mark
 from .program import Program
 from .tail import Bookmark, Tail, lines_with
 from .transcript import Transcript
 from .turn import Outcome, Status, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from .backends.base import Backend, Launch
     from .lines import Line
@@ -148,8 +149,8 @@ class DrivenAgent:
         refused: AgentError | None = None
         try:
             watched = self.backend.watched(self.launch, self._environment)
-            with self._own_folder(), self._watcher.watching(watched, self._tail.nudge):
-                await self._furnish()
+            await self._furnish(watched)
+            with self._watcher.watching(watched, self._tail.nudge):
                 async with trio.open_nursery() as self._nursery:
                     try:
                         await self._nursery.start(self._tail.run)
@@ -164,32 +165,27 @@ class DrivenAgent:
         except OSError as error:
             refused = CannotStart(f"{error.filename or self._folder} cannot be used: {error.strerror}.")
         finally:
+            for file in (self._log, self._kept):
+                if file is not None:
+                    file.close()
             self._stopped.set()
             self._news.ring()
         if refused is not None:
             raise refused
 
-    @contextmanager
-    def _own_folder(self) -> Iterator[None]:
-        try:
-            yield
-        finally:
-            for file in (self._log, self._kept):
-                if file is not None:
-                    file.close()
-
-    async def _furnish(self) -> None:
-        """What it needs in its own folder; where the machine has no file left, it is tried again."""
-        for attempt in range(1, self.limits.starts + 1):
+    async def _furnish(self, watched: Path) -> None:
+        """What it needs in its own folder; where the machine has no file or no room left, it is tried again."""
+        for attempt in count(1):
             try:
-                self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                for folder in (self._folder, watched):
+                    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 self._log = self._log or CappedLog(self._folder / "stderr.log", self.limits.log_bytes)
                 write_files(self._folder, self.backend.files(self.launch))
                 if not self.backend.keeps:
                     self._kept = self._kept or Kept(kept_transcript(self.launch))
                 return
             except OSError as error:
-                if error.errno not in PASSING or attempt == self.limits.starts:
+                if error.errno not in PASSING:
                     raise
                 await self._pause(attempt, error.strerror or "")
 
@@ -245,15 +241,25 @@ class DrivenAgent:
     def _locate(self) -> Path | None:
         return self.backend.locate(self.launch, self._environment)
 
-    async def _start(self) -> None:
-        """Bring the CLI up, with growing pauses between the tries."""
-        why = ""
-        for attempt in range(1, self.limits.starts + 1):
-            why = await self._try_to_start()
-            if not why:
-                return
-            if attempt < self.limits.starts:
-                await self._pause(attempt, why)
+    async def _start(self) -> bool:
+        """Bring the CLI up, with growing pauses between the tries: as many as it takes where only room is missing.
+        False when the ask that it was for was interrupted meanwhile."""
+        failed = 0
+        for attempt in count(1):
+            try:
+                why = await self._try_to_start()
+                if not why:
+                    return True
+                failed += 1
+            except CannotStart as error:
+                if not error.passing:
+                    raise
+                why = str(error)
+            if failed >= self.limits.starts:
+                break
+            await self._pause(attempt, why)
+            if self._interrupted():
+                return False
         if self._stop.is_set():
             raise AgentStopped(f"{self.launch.agent_id} was stopped.")
         tries = f"{self.limits.starts} times" if self.limits.starts > 1 else "once"
@@ -263,14 +269,17 @@ class DrivenAgent:
         """Before it is tried again; raises AgentStopped when it is not wanted any more."""
         if not self._stop.is_set():
             self._sink(Note(text=f"{self.launch.agent_id} did not start ({why}); trying again"))
-            pause = min(self.limits.backoff * 2 ** (attempt - 1), self.limits.backoff_most)
+            pause = min(self.limits.backoff * 2 ** min(attempt - 1, 20), self.limits.backoff_most)
             with trio.move_on_after(pause * random.uniform(0.5, 1.0)):  # noqa: S311  jitter, not a secret
-                await self._stop.wait()
+                await self._wait_for(lambda: self._stop.is_set() or self._interrupted())
         if self._stop.is_set():
             raise AgentStopped(f"{self.launch.agent_id} was stopped.")
 
+    def _interrupted(self) -> bool:
+        return self._job is not None and self._job.interrupt
+
     async def _try_to_start(self) -> str:
-        """One try; returns why it failed, or nothing. A missing program is not tried again."""
+        """One try; returns why it failed, or nothing. A missing program is not tried again; raises CannotStart."""
         assert self._nursery is not None
         assert self._log is not None
         launch = msgspec.structs.replace(self.launch, resume=self.launch.resume or self._locate() is not None)
@@ -287,12 +296,8 @@ class DrivenAgent:
             ),
             self.backend.dialogue(launch),
         )  # fmt: skip
-        try:
-            await self._nursery.start(program.process.run)
-        except CannotStart as error:
-            if not error.passing:
-                raise
-            return str(error)
+        self._log.forget()
+        await self._nursery.start(program.process.run)
         self._program = program
         self._nursery.start_soon(self._mourn, program)
         opened = await program.write(program.dialogue.open(), self.limits.start)
@@ -310,9 +315,11 @@ class DrivenAgent:
                 why = program.refused.reason
                 raise CannotResume(f"{self.launch.agent_id} cannot take up its session again: {why}")
             if isinstance(program.refused, Failure):
-                raise CannotStart(f"{self.launch.agent_id} did not come up: {program.refused.message}")
+                raise self._refusal(program.refused.message, passing=program.passing)
             return f"it said nothing for {self.limits.start:g} s" if opened else "it closed its stdin"
         last = self._log.last_line
+        if any(word in last for word in FULL):
+            raise self._refusal(last, passing=True)
         return f"exit status {program.process.status}" + (f", {last}" if last else f", see {self._log.path}")
 
     def _spent(self) -> float:
@@ -324,6 +331,11 @@ class DrivenAgent:
                     cost = self.backend.cost_told(line)
                     told = told if cost is None else cost
         return told
+
+    def _refusal(self, why: str, *, passing: bool) -> CannotStart:
+        error = CannotStart(f"{self.launch.agent_id} did not come up: {why}")
+        error.passing = passing
+        return error
 
     async def _wait_until(self, at: float) -> None:
         """Unix time, as the CLI goes by it; never for more than a minute and a bit."""
@@ -460,9 +472,10 @@ class DrivenAgent:
 
     async def _put(self, job: Job) -> Outcome:
         turn = job.turn
-        if not job.abandoned and (self._program is None or not self._program.running):
-            await self._start()
-        if job.abandoned:
+        up = not job.abandoned
+        if up and (self._program is None or not self._program.running):
+            up = await self._start()
+        if job.abandoned or not up:
             return turn.give_up("interrupted", "stop", trio.current_time(), "nobody waits for it any more")
         program = self._program
         assert program is not None
@@ -598,7 +611,7 @@ class DrivenAgent:
         """Its own name for the session is kept before the first prompt: without it nobody finds the session again."""
         why = self.backend.too_old(ready.version) or ""
         if not why and ready.session and ready.session != self.launch.own_id:
-            why = self._keep_name(ready.session)
+            why = self._keep_name(program, ready.session)
         if why:
             program.refused = Failure(kind="unknown", message=why)
         else:
@@ -607,13 +620,14 @@ class DrivenAgent:
                 self._warned = True
                 self._sink(Note(text=untested))
 
-    def _keep_name(self, name: str) -> str:
+    def _keep_name(self, program: Program, name: str) -> str:
         """Returns why it cannot be kept, or nothing."""
         if not is_name(name):
             return f"its name for a session is odd: {name[:40]!r}"
         try:
             self._own_name.write(name)
         except OSError as error:
+            program.passing = error.errno in PASSING
             return f"its name for the session cannot be kept: {error.strerror}"
         self.launch = msgspec.structs.replace(self.launch, own_id=name)
         return ""

@@ -15,7 +15,7 @@ import trio
 from supervisor.errors import CannotStart
 from supervisor.threads import in_thread, none_left
 
-from . import tree
+from . import open_files, tree
 from .lines import LineBuffer
 
 if TYPE_CHECKING:
@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from .lines import Line
 
 CHUNK = 1 << 16
-PASSING = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM)
-"""What keeps a program from starting that may be over in a moment."""
+PASSING = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
+"""What keeps a program from starting until the machine has room for it again."""
+FULL = ("No space left", "ENOSPC", "quota exceeded", "EDQUOT")
+"""How a program says that the disk is full."""
 DRAIN_SECONDS = 0.5
 """How long to read on after the end: a grandchild may hold the pipe open for ever."""
 BURY_SECONDS = 10.0
@@ -66,6 +68,10 @@ class CappedLog:
 
     def close(self) -> None:
         os.close(self._fd)
+
+    def forget(self) -> None:
+        """What comes now are the words of another process."""
+        self._last = b""
 
     @property
     def last_line(self) -> str:
@@ -111,6 +117,7 @@ class AgentProcess:
     async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Start the program and stay until it has ended and is cleaned up; raises CannotStart."""
         process = self._process = await self._spawn()
+        open_files.as_given(process.pid)
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._read_output)

@@ -25,6 +25,8 @@ class Program:
         self.ready = False
         self.refused: Failure | SessionLost | None = None
         """Why it will not come up."""
+        self.passing = False
+        """It is the machine that has no room for it at the moment."""
         self.given: deque[str] = deque(maxlen=64)
         """The asks it has had."""
         self.permissions: set[str] = set()

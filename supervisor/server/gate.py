@@ -6,6 +6,7 @@ import hmac
 import ipaddress
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
+from urllib.parse import parse_qs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -83,6 +84,18 @@ class Gate:
         if hmac.compare_digest(given, self.tokens.viewer.encode()):
             return "viewer"
         return None
+
+    def proofs(self, nonce: str, host: str) -> list[str]:
+        """That we know the tokens, for somebody who knows one of them. The name that was asked for is part of it, so
+        that a server at another port cannot pass it on as its own."""
+        asked = f"{host} {nonce}".encode("utf-8", "surrogatepass")
+        tokens = (self.tokens.operator, self.tokens.viewer)
+        return [hmac.digest(token.encode(), asked, "sha256").hex() for token in tokens]
+
+
+def nonce_of(path: str) -> str | None:
+    """What a client asks us to prove ourselves with, where it does: /ws?nonce=…"""
+    return parse_qs(path.partition("?")[2]).get("nonce", [None])[0]
 
 
 def bearer(headers: Sequence[str]) -> str | None:

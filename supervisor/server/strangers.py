@@ -21,11 +21,30 @@ MOST_BYTES = 4096
 MOST_HEAD_BYTES = 32 * 1024
 """How long a request may be with all its headers."""
 FAILED_SECONDS = 0.3
-"""How long each wrong token takes, one after another, however many try at once."""
+"""How long after a wrong token the next one is looked at, right or wrong, and the one after that."""
+MOST_TURN_SECONDS = 2.0
+"""How long anybody waits for that, so that who has the right one is not kept out by those who guess."""
 NOT_A_REQUEST = (
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nX-Content-Type-Options: nosniff\r\n"
     b"Content-Length: 10\r\nConnection: close\r\n\r\nOnly GET.\n"
 )
+
+
+class Turns:
+    """When a token is looked at: at once, unless a wrong one was shown a moment ago."""
+
+    def __init__(self) -> None:
+        self._free = 0.0
+
+    def wait(self, now: float) -> float:
+        """How long the next one has to wait; then it is the turn of the one after that."""
+        wait = min(max(0.0, self._free - now), MOST_TURN_SECONDS)
+        if wait:
+            self._free = now + wait + FAILED_SECONDS
+        return wait
+
+    def failed(self, now: float) -> None:
+        self._free = max(self._free, now + FAILED_SECONDS)
 
 
 class Strangers:
@@ -33,7 +52,9 @@ class Strangers:
 
     def __init__(self) -> None:
         self._connections: dict[Connection, None] = {}
-        self._failing = trio.Lock()
+        self._turns = Turns()
+        self.waiting = 0
+        """How many have shown a token that is not looked at yet."""
 
     def __len__(self) -> int:
         return len(self._connections)
@@ -49,19 +70,25 @@ class Strangers:
         """It was let in, or has left."""
         self._connections.pop(connection, None)
 
-    async def failed(self, connection: Connection) -> None:
-        """It had a wrong token: it is a stranger to the end, and the answer takes its time, if it waits for it."""
+    async def turn(self, connection: Connection) -> bool:
+        """It shows a token: wait until that may be looked at; False when it has hung up, and has learned nothing."""
+        seconds = self._turns.wait(trio.current_time())
+        if not seconds:
+            return True
         connection.protocol.max_message_size = MOST_BYTES
-        async with trio.open_nursery() as nursery:
-
-            async def hung_up() -> None:
+        self.waiting += 1
+        try:
+            with trio.move_on_after(seconds):
                 await connection.wait_closed()
-                nursery.cancel_scope.cancel()
+                return False
+        finally:
+            self.waiting -= 1
+        connection.protocol.max_message_size = wire.MOST_BYTES
+        return True
 
-            nursery.start_soon(hung_up)
-            async with self._failing:
-                await trio.sleep(FAILED_SECONDS)
-            nursery.cancel_scope.cancel()
+    def failed(self) -> None:
+        """It was a wrong one."""
+        self._turns.failed(trio.current_time())
 
 
 class Connection(ServerConnection):

@@ -19,7 +19,7 @@ from supervisor.errors import Refused
 from supervisor.events import Status, encoder
 
 from . import protocol
-from .gate import bearer
+from .gate import bearer, nonce_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,6 +119,12 @@ class Viewer:
     # -- opening --------------------------------------------------------------------------------------------------
 
     async def _hello(self) -> protocol.Hello | None:
+        request = self._connection.request
+        assert request is not None  # it was answered before
+        if (nonce := nonce_of(request.path)) is not None:
+            proofs = self._gate.proofs(nonce, request.headers["Host"].lower())
+            if not await self._send(encoder.encode({"type": "proof", "proofs": proofs}).decode()):
+                return None
         data: Any = None
         with trio.move_on_after(HELLO_SECONDS):
             try:
@@ -132,11 +138,12 @@ class Viewer:
         if hello is None:
             await self._close(WRONG_TOKEN, "say hello first")
             return None
-        request = self._connection.request
-        given = bearer(request.headers.get_all("Authorization")) if request is not None else None
+        given = bearer(request.headers.get_all("Authorization"))
+        if not await self._strangers.turn(self._connection):
+            return None
         scope = self._gate.scope(hello.token or given or "")
         if scope is None:
-            await self._strangers.failed(self._connection)
+            self._strangers.failed()
             await self._close(WRONG_TOKEN, "wrong token")
             return None
         self._strangers.gone(self._connection)

@@ -69,19 +69,30 @@ class StateFolder:
         self._note = path / "server.json"
 
     def make(self) -> None:
-        """A folder that only we can look into; one with things of somebody else in it is left as it is."""
+        """A folder that only we can look into; one with things of somebody else in it is left as it is. One in which
+        others may have put something, or still may, is refused."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._refuse_shared()
             if self.path.stat().st_mode & 0o077 and {entry.name for entry in self.path.iterdir()} <= OURS:
-                with contextlib.suppress(PermissionError):  # it belongs to somebody who lets us in
-                    self.path.chmod(0o700)
-            probe = self.path / f".probe-{os.getpid()}"
-            probe.write_bytes(b"")
+                self.path.chmod(0o700)
+            probe, fd = self._draft("probe")
+            os.close(fd)
             probe.unlink()
         except OSError as error:
             raise StoreError(
                 f"The state folder {self.path} cannot be written ({error.strerror}): choose another with --state-dir."
             ) from None
+
+    def _refuse_shared(self) -> None:
+        found = self.path.stat()
+        if found.st_uid != os.geteuid():
+            raise StoreError(f"The state folder {self.path} belongs to somebody else: choose another with --state-dir.")
+        if found.st_mode & 0o022 and any(self.path.iterdir()):
+            raise StoreError(
+                f"Others may write in the state folder {self.path}: choose another with --state-dir, or, if all of it "
+                f"is yours, `chmod go-w {self.path}`."
+            )
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -156,7 +167,7 @@ class StateFolder:
         """New tokens; the old ones are worth nothing to a server that has heard of it."""
         path, tokens = self.path / "tokens.json", Tokens.fresh()
         try:
-            self._write(path, msgspec.json.encode(tokens))
+            self.write(path, msgspec.json.encode(tokens))
         except OSError as error:
             raise StoreError(f"{path} cannot be written ({error.strerror}): remove it.") from None
         return tokens
@@ -168,7 +179,7 @@ class StateFolder:
         return None
 
     def announce(self, note: ServerNote) -> None:
-        self._write(self._note, msgspec.json.encode(note))
+        self.write(self._note, msgspec.json.encode(note))
 
     @contextlib.contextmanager
     def announced(self, note: ServerNote) -> Iterator[None]:
@@ -179,13 +190,20 @@ class StateFolder:
             with contextlib.suppress(OSError):
                 self._note.unlink()
 
-    def _write(self, path: Path, data: bytes) -> None:
+    def write(self, path: Path, data: bytes) -> None:
         """Whole or not at all, and for nobody else to read."""
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        draft, fd = self._draft(path.name)
         try:
-            os.write(fd, data)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        draft.replace(path)
+            with open(fd, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(fd)
+            draft.replace(path)
+        except OSError:
+            draft.unlink()
+            raise
+
+    def _draft(self, name: str) -> tuple[Path, int]:
+        """A file that was not there, under a name that nobody could know."""
+        draft = self.path / f".{name}.{secrets.token_hex(8)}"
+        return draft, os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -154,6 +154,7 @@ def test_rooms_are_renamed_left_and_closed(tmp_path: Path) -> None:
     with server(tmp_path, "--config", str(people(tmp_path)), **QUICK) as started, browser() as found:
         window = Window(found, started)
         page = window.open()
+        expect(page.locator("#connection")).to_have_text("connected")  # then it is known what a room may be
         page.fill("#write", "a draft")
         page.click("#menu summary")
         page.click("#room-open")

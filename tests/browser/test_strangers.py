@@ -10,9 +10,12 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from playwright.sync_api import expect, sync_playwright
 from support import server
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
+from websockets.sync.server import ServerConnection, serve
 from windows import FLAGS, Window, browser
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
+    from support import Started
 
 HOSTILE = """<!doctype html><title>hostile</title><script>
 const ways = {
@@ -147,6 +151,63 @@ def test_a_forwarded_port_that_was_allowed_works_also_without_https(tmp_path: Pa
         answer = page.goto(f"http://rebound.test:{port}/")
         assert answer
         assert answer.status == 421
+
+
+def told_nothing(_: Started, asked: str) -> str:
+    return json.dumps({"type": "proof", "proofs": ["0" * 64]})
+
+
+def told_lies(_: Started, asked: str) -> str:
+    return json.dumps({"type": "welcome", "protocol": 1, "scope": "operator", "seq": 0, "time": 0, "snapshot": {}})
+
+
+def told_what_the_real_one_says(real: Started, asked: str) -> str:
+    """A go-between, which asks the real one at another port for what it is to prove."""
+    with connect(real.url.replace("http", "ws") + asked.lstrip("/"), max_size=None) as found:
+        return str(found.recv(timeout=10))
+
+
+@contextlib.contextmanager
+def false_server(port: int, real: Started, answer: Any) -> Iterator[list[str]]:
+    """Another program where the page looks for the office; what it was told, line by line."""
+    heard: list[str] = []
+
+    def hear(connection: ServerConnection) -> None:
+        assert connection.request
+        heard.append(connection.request.path)
+        with contextlib.suppress(ConnectionClosed):
+            connection.send(answer(real, connection.request.path))
+            for said in connection:
+                heard.append(str(said))
+
+    with serve(hear, "127.0.0.1", port, max_size=None) as serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        try:
+            yield heard
+        finally:
+            serving.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("answer", [told_nothing, told_lies, told_what_the_real_one_says])
+def test_a_program_in_the_place_of_the_server_is_not_given_the_token(tmp_path: Path, answer: Any) -> None:
+    """While the office is stopped, or at another port, anybody of this machine can take its place; the page doubts it,
+    says so, and is there again with the real one."""
+    with browser() as found:
+        page = found.new_page()
+        with server(tmp_path) as started:
+            page.goto(f"{started.url}#token={started.token}")
+            expect(page.locator("#connection")).to_have_text("connected")
+            port = int(started.url.rsplit(":", 1)[1].strip("/"))
+        with server(tmp_path) as real, false_server(port, real, answer) as heard:
+            assert real.token == started.token
+            expect(page.locator("#signed-out")).to_be_visible(timeout=30_000)
+        assert heard
+        assert not [said for said in heard if started.token in said or "hello" in said]
+        with server(tmp_path, "--port", str(port)):
+            expect(page.locator("#connection")).to_have_text("connected", timeout=30_000)
+            expect(page.locator("#signed-out")).to_be_hidden()
 
 
 def test_the_page_cannot_be_made_to_run_what_it_is_given(tmp_path: Path) -> None:

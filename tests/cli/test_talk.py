@@ -399,6 +399,7 @@ def test_the_doctor_waits_for_nobody_who_says_nothing(tmp_path: Path, monkeypatc
 
 def test_the_doctor_and_completion() -> None:
     done = supervisor("doctor")
+    assert re.search(r"^ok  [\d,]+ files may be open at once$", done.stdout, re.MULTILINE)
     assert done.returncode == 0, done.stdout
     assert "backend fake: " in done.stdout
     assert "backend codex: codex was not found: npm install -g @openai/codex, or name it" in done.stdout

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import http.client
+import io
 import json
 import logging
 import os
 import re
+import resource
 import socket
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 from support import eventually_sync, server, supervisor
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from supervisor.cli import log
+from supervisor.cli.start import Door, Serving
+from supervisor.config import Office
+from supervisor.store.folder import StateFolder
 
 if TYPE_CHECKING:
     from support import Started
@@ -56,17 +65,29 @@ def test_new_tokens_on_demand(tmp_path: Path) -> None:
 
 
 def test_a_token_of_the_environment_stays(tmp_path: Path) -> None:
-    """Of what somebody else has set only the rest can be made anew; and a short one is warned of."""
+    """Of what somebody else has set only the rest can be made anew; whatever is in it stands in the address."""
     with server(tmp_path, SUPERVISOR_TOKEN="k" * 43) as started:
         done = supervisor("rotate-tokens", "--state-dir", str(tmp_path / "state"))
         assert done.returncode == 0
         assert "set by SUPERVISOR_TOKEN and stays" in done.stderr
         assert scope(started, "k" * 43) == "operator"
         assert scope(started, started.view_token) == "4401"
-    with server(tmp_path, SUPERVISOR_TOKEN="&short#") as started:
-        assert scope(started, "&short#") == "operator"
+    shortest = f"&{'k' * 30}#"
+    with server(tmp_path, SUPERVISOR_TOKEN=shortest) as started:
+        assert scope(started, shortest) == "operator"
         address = supervisor("rotate-tokens", "--state-dir", str(tmp_path / "state")).stdout
-        assert "#token=%26short%23\n" in address
+        assert f"#token=%26{'k' * 30}%23\n" in address
+
+
+def test_a_token_that_may_be_guessed_is_refused(tmp_path: Path) -> None:
+    """Also where nobody but users of this machine can try."""
+    for host in ("127.0.0.1", "0.0.0.0"):
+        arguments = ("--no-open", "--port", "0", "--host", host, "--state-dir", str(tmp_path / "s"))
+        weak = supervisor("start", *arguments, SUPERVISOR_TOKEN="k" * 31)
+        assert (weak.returncode, weak.stdout) == (2, "")
+        assert weak.stderr == (
+            "supervisor: SUPERVISOR_TOKEN has 31 characters and may be guessed: give 43 random ones.\n"
+        )
 
 
 @pytest.mark.parametrize(
@@ -105,9 +126,6 @@ def test_others_are_let_in_only_with_a_flag_and_a_warning(tmp_path: Path) -> Non
         started.process.terminate()
         _, errors = started.process.communicate(timeout=30)
         assert errors.startswith("supervisor: warning: others can reach 0.0.0.0, and nothing is encrypted")
-    weak = supervisor("start", "--host", "0.0.0.0", "--state-dir", str(tmp_path / "s"), SUPERVISOR_TOKEN="weak")
-    assert (weak.returncode, weak.stdout) == (2, "")
-    assert weak.stderr.startswith("supervisor: SUPERVISOR_TOKEN is too short for --host")
 
 
 def asked(started: Started, host: str) -> int:
@@ -117,6 +135,82 @@ def asked(started: Started, host: str) -> int:
     status = connection.getresponse().status
     connection.close()
     return status
+
+
+def test_as_many_files_as_there_may_be(tmp_path: Path) -> None:
+    """The server takes all that the machine allows; its CLIs get what is usual."""
+    ours = resource.getrlimit(resource.RLIMIT_NOFILE)
+    given = (256, ours[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, given)
+    try:
+        with server(tmp_path, "--auto", "--seed", "7") as started:
+            office = psutil.Process(started.process.pid)
+            assert office.rlimit(psutil.RLIMIT_NOFILE) == (given[1], given[1])
+            agent = eventually_sync(office.children)[0]
+            eventually_sync(lambda: agent.rlimit(psutil.RLIMIT_NOFILE) == given)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, ours)
+
+
+def test_no_file_is_left_for_those_who_come_in(tmp_path: Path) -> None:
+    """One line in the log, however often it is tried, and nothing on stderr; with files again they come in."""
+    with server(tmp_path) as started:
+        pid = started.process.pid
+        limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+        highest = max(int(name) for name in os.listdir(f"/proc/{pid}/fd"))
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (highest + 3, limits[1]))
+        port = int(started.url.rsplit(":", 1)[1].strip("/"))
+        with contextlib.ExitStack() as many:
+            for _ in range(highest + 3):
+                many.enter_context(socket.create_connection(("127.0.0.1", port)))
+            path = started.folder / "supervisor.log"
+            eventually_sync(lambda: "nobody can come in at the moment: accept returned EMFILE" in path.read_text())
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+        assert scope(started, started.token) == "operator"
+        started.process.terminate()
+        assert started.process.communicate(timeout=30)[1] == ""
+
+
+def test_a_crowd_is_told_of_once_a_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "supervisor.log"
+    door = logging.getLogger("trio.serve_listeners")
+    with log.logged(path):
+        for _ in range(50):
+            door.error("accept returned EMFILE")
+        monkeypatch.setattr(log, "QUIET_SECONDS", 0.0)
+        door.error("accept returned EMFILE")
+    assert path.read_text().count("\n") == path.read_text().count("EMFILE") == 2
+    assert door.handlers == []
+
+
+class FullDisk(io.StringIO):
+    def flush(self) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_log_on_a_full_disk_is_silent(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """There is nobody whom a traceback would help."""
+    with log.logged(tmp_path / "supervisor.log"):
+        (handler,) = [one for one in logging.getLogger("supervisor").handlers if isinstance(one, log.LogFile)]
+        written = handler.setStream(FullDisk())  # type: ignore[arg-type]  # all that is asked of it
+        logging.getLogger("supervisor").warning("anything")
+        assert written is not None
+        written.close()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_the_page_is_opened_by_way_of_a_file_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The token is on no command line, and a link in the place of the file is not followed."""
+    precious, place = tmp_path / "precious", StateFolder(tmp_path / "state")
+    place.make()
+    precious.write_text("mine")
+    (place.path / "open.html").symlink_to(precious)
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    Serving(place, Office(), Door("127.0.0.1", 0, (), ""), "7", {})._open("http://127.0.0.1:1/#token=secret")
+    assert opened == [(place.path / "open.html").as_uri()]
+    assert "#token=secret" in (place.path / "open.html").read_text()
+    assert precious.read_text() == "mine"
 
 
 def test_tokens_are_in_no_log_and_files_are_for_nobody_else(tmp_path: Path) -> None:

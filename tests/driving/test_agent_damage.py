@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -131,10 +132,26 @@ async def test_output_that_is_not_json(folder: Path) -> None:
         assert "Warning: something" in damage[0].reason
 
 
+def most_memory() -> int:
+    """The most that this process has had since `forget_the_most`."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) << 10
+
+
+def forget_the_most() -> None:
+    Path("/proc/self/clear_refs").write_text("5")
+
+
 async def test_a_flood_of_output(folder: Path) -> None:
-    steps = "{ flood = 3000000, stream = 'stdout' }, { flood = 3000000, stream = 'stderr' }, { text = 'dry' }"
-    async with driven(launch(folder, toml_file(folder.parent / "s.toml", turns(steps)))) as it:
-        assert (await it.agent.ask(new_ask_id(), "one")).text == "dry"
+    """200 MB of it: it is not kept, neither on the disk nor in memory."""
+    steps = "{ flood = 100000000, stream = 'stdout' }, { flood = 100000000, stream = 'stderr' }, { text = 'dry' }"
+    first = "{ flood = 1000000, stream = 'stdout' }, { flood = 1000000, stream = 'stderr' }, { text = 'wet' }"
+    async with driven(launch(folder, toml_file(folder.parent / "s.toml", turns(first, steps)))) as it:
+        assert (await it.agent.ask(new_ask_id(), "one")).text == "wet"
+        forget_the_most()
+        before = most_memory()
+        assert (await it.agent.ask(new_ask_id(), "two")).text == "dry"
+        assert most_memory() - before < 8 << 20
         logs = [path.stat().st_size for path in folder.glob("stderr.log*")]
         assert sum(logs) <= 2 * QUICK.log_bytes
 

@@ -22,10 +22,18 @@ from trio._core._thread_cache import THREAD_CACHE
 from supervisor.config import BackendEntry
 from supervisor.core import effects
 from supervisor.driving import tree, watcher
+from supervisor.driving.agent import DrivenAgent
+from supervisor.driving.backends.claude import ClaudeDialogue
+from supervisor.driving.backends.fake import Fake
+from supervisor.errors import AgentStopped
+from supervisor.records import Note, Ready
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
+
+    from supervisor.driving.backends.base import Launch, Reply
+    from supervisor.driving.turn import Outcome
 
 TALK = {"type": "startAutoMode", "topic": "Is maths discovered or invented?"}
 OPENED = '{"type":"control_response","response":{"subtype":"success","request_id":"supervisor-open"}}'
@@ -86,6 +94,127 @@ async def test_no_file_is_left_for_one_that_comes(folder: Path, few_files: Any) 
         few_files(soft)
         assert await pid_of(client, "agent_001")
         assert not [event for event in seen if event["type"] == "agent_removed"]
+
+
+class Named(Fake):
+    """A CLI that reads a file of ours and has names of its own for its sessions, another one each time."""
+
+    def files(self, launch: Launch) -> dict[str, str]:
+        return {"SYSTEM.md": "Be kind."}
+
+    def dialogue(self, launch: Launch) -> NamedDialogue:
+        return NamedDialogue(launch)
+
+
+class NamedDialogue(ClaudeDialogue):
+    def hear(self, line: bytes) -> Reply:
+        reply, name = super().hear(line), new_ask_id()
+        told = [msgspec.structs.replace(one, session=name) if isinstance(one, Ready) else one for one in reply.records]
+        return reply._replace(records=told)
+
+
+class Full:
+    """A disk on which nothing with some words in its path can be made, for as many tries as are given."""
+
+    def __init__(self) -> None:
+        self.words, self.number, self.left = "", errno.ENOSPC, 0
+
+    def refuse(self, path: object) -> None:
+        if self.left and self.words in str(path):
+            self.left -= 1
+            raise OSError(self.number, os.strerror(self.number), path)
+
+
+@pytest.fixture
+def full(monkeypatch: pytest.MonkeyPatch) -> Full:
+    full, opens, makes = Full(), os.open, os.mkdir
+
+    def open_(path: Any, flags: int, *rest: Any, **options: Any) -> int:
+        if flags & os.O_CREAT:
+            full.refuse(path)
+        return opens(path, flags, *rest, **options)
+
+    def mkdir(path: Any, *rest: Any, **options: Any) -> None:
+        full.refuse(path)
+        makes(path, *rest, **options)
+
+    monkeypatch.setattr(os, "open", open_)
+    monkeypatch.setattr(os, "mkdir", mkdir)
+    return full
+
+
+FEW = msgspec.structs.replace(QUICK, starts=2, backoff=0.001, backoff_most=0.002)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+@pytest.mark.parametrize(
+    ("words", "tries"), [("/fake", 9), ("/stderr.log", 9), ("/SYSTEM.md", 9), ("/sessions", 1), ("/sessions/", 4)]
+)
+async def test_a_disk_is_full_when_one_comes(folder: Path, full: Full, number: int, words: str, tries: int) -> None:
+    """ENOSPC, and a quota: it waits for room however often it has to look, and says so."""
+    full.words, full.number, full.left = words, number, tries
+    async with driven(launch(folder), kind=Named(), limits=FEW) as it:
+        assert full.left == 0
+        assert len([note for note in it.notes if os.strerror(number) in note]) == tries
+        assert (await it.agent.ask(new_ask_id(), "hello")).status == "answered"
+
+
+async def test_a_disk_is_full_when_one_is_needed_again(folder: Path, full: Full) -> None:
+    """The turn waits; whoever does not want to wait breaks it off, and with room the next one is answered."""
+    async with driven(launch(folder), kind=Named(), limits=FEW) as it:
+        assert (await it.agent.ask(new_ask_id(), "hello")).status == "answered"
+        pid = it.agent.pid
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        await eventually(lambda: it.agent.pid is None)
+        full.words, full.left = "/sessions/", 10_000
+        outcomes: list[Outcome] = []
+
+        async def ask() -> None:
+            outcomes.append(await it.agent.ask(new_ask_id(), "and now?"))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask)
+            await eventually(lambda: len(it.notes) > 2)
+            await it.agent.interrupt()
+        assert outcomes[0].status == "interrupted"
+        full.left = 0
+        assert (await it.agent.ask(new_ask_id(), "and now?")).status == "answered"
+
+
+@pytest.mark.parametrize("words", ["/SYSTEM.md", "/sessions/"])
+async def test_one_that_waits_for_room_can_be_stopped(folder: Path, full: Full, words: str) -> None:
+    """At once, also in a long pause."""
+    patient = msgspec.structs.replace(QUICK, backoff=600, backoff_most=600)
+    full.words, full.left = words, 1
+    notes: list[Any] = []
+    with trio.fail_after(30), pytest.RaisesGroup(AgentStopped):
+        async with trio.open_nursery() as nursery:
+            watching = watcher.Watcher()
+            nursery.start_soon(watching.run)
+            agent = DrivenAgent(Named(), launch(folder), watching, notes.append, limits=patient)
+            nursery.start_soon(agent.run)
+            await eventually(lambda: [one for one in notes if isinstance(one, Note)])
+            await agent.stop()
+
+
+async def test_a_cli_that_finds_no_room_itself(folder: Path) -> None:
+    """It says so and ends; it is started again until it does not."""
+    says = 'printf x >> tries; [ $(wc -c < tries) -gt 4 ] || { echo "ENOSPC: no space left on device" >&2; exit 1; }'
+    command = ("sh", "-c", f'{says}; exec "$0" -P -m fake_cli "$@"', sys.executable)
+    async with driven(launch(folder, command=command), limits=FEW) as it:
+        assert len([note for note in it.notes if "ENOSPC" in note]) == 4
+
+
+async def test_no_room_is_left_for_one_that_comes(folder: Path, full: Full) -> None:
+    """It waits at the door, and nobody has to leave."""
+    full.words, full.left = "/stderr.log", 9
+    async with place(folder) as here, here.client() as client:
+        await client.request({"type": "agent_spawn_request", "agent_config": {"name": "Cy", "role": "guest"}})
+        seen = await until(client, "status", level="warning")
+        assert "No space left" in seen[-1]["message"]
+        assert await pid_of(client, "agent_001")
+        assert full.left == 0
 
 
 async def test_no_process_is_left_for_a_cli(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,6 +75,30 @@ def test_the_terminal_is_closed(tmp_path: Path) -> None:
     assert orphans(state) == []
 
 
+@pytest.mark.parametrize(
+    ("command", "numbers"),
+    [
+        (["nohup"], [signal.SIGHUP]),
+        (["sh", "-c", "trap '' HUP INT; exec \"$@\"", "sh"], [signal.SIGHUP, signal.SIGINT]),
+    ],
+)
+def test_what_was_ignored_at_the_start_stays_ignored(tmp_path: Path, command: list[str], numbers: list[int]) -> None:
+    """As with `nohup supervisor start &`: the terminal is closed, and the office goes on; TERM ends it."""
+    state = tmp_path / "state"
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        [*command, *SUPERVISOR, *TALK, "--state-dir", str(state)],
+        stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, env={**os.environ, "FAKE_CLI_THINK": "0.1"},
+    )  # fmt: skip
+    eventually_sync(lambda: thinking(state), 30)
+    for number in numbers:
+        process.send_signal(number)
+    eventually_sync(lambda: len(rows(state, "SELECT 1 FROM events WHERE type = 'turn_ended'")) >= 3, 30)
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+
+
 async def follow(client: Client, *kinds: str) -> dict[str, Any]:
     async for event in client.events:
         if event["type"] in kinds:

@@ -17,7 +17,7 @@ from support import eventually
 from websockets.exceptions import ConnectionClosed
 from websockets.trio.client import connect as raw
 
-from supervisor.errors import ServerError
+from supervisor.errors import Refused, ServerError
 from supervisor.server import server, strangers, viewers
 from supervisor.server.page import Page
 from supervisor.server.viewers import Allowance
@@ -63,8 +63,20 @@ async def welcomed(here: Place) -> float:
         return trio.current_time() - begun
 
 
+def test_after_a_wrong_token_everybody_waits_and_nobody_for_long() -> None:
+    turns = strangers.Turns()
+    assert [turns.wait(100.0) for _ in range(3)] == [0.0] * 3
+    turns.failed(100.0)
+    waits = [turns.wait(100.0) for _ in range(50)]
+    assert waits[:3] == pytest.approx([0.3, 0.6, 0.9])
+    assert waits[20:] == [strangers.MOST_TURN_SECONDS] * 30
+    turns.failed(102.0)
+    assert turns.wait(102.0) == pytest.approx(0.3)
+    assert turns.wait(103.0) == 0.0
+
+
 async def test_wrong_tokens_take_their_time_one_after_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many try at once; and who has the right one does not wait for them."""
+    """However many try at once; and who has the right one waits no longer than for a few of them."""
     monkeypatch.setattr(strangers, "FAILED_SECONDS", 0.2)
     async with place(folder) as here:
         begun = trio.current_time()
@@ -79,10 +91,28 @@ async def test_wrong_tokens_take_their_time_one_after_another(folder: Path, monk
         async with trio.open_nursery() as nursery:
             for _ in range(6):
                 nursery.start_soon(guess)
-            await eventually(lambda: len(here.server._strangers) == 6)
-            await welcomed(here)
-            assert len(ends) < 6
-        assert ends[-1] >= 6 * 0.2
+            await eventually(lambda: here.server._strangers.waiting == 5)
+            assert len(ends) == 1
+            assert await welcomed(here) >= 0.1
+        assert ends[-1] >= 5 * 0.2
+
+
+async def test_who_does_not_wait_for_the_answer_has_not_guessed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A right token that is shown after a wrong one is not told from a wrong one by its speed."""
+    monkeypatch.setattr(strangers, "FAILED_SECONDS", 600)
+    monkeypatch.setattr(strangers, "MOST_TURN_SECONDS", 600)
+    async with place(folder) as here:
+        with pytest.raises(ServerError, match="the token is wrong"):
+            async with here.client("x" * 43):
+                pass
+        looked_at: list[str] = []
+        monkeypatch.setattr(here.server._gate, "scope", looked_at.append)
+        for token in ("y" * 43, here.tokens.operator):
+            async with raw(here.ws_url) as rough:
+                await rough.send(json.dumps({"type": "hello", "token": token}))
+                await eventually(lambda: here.server._strangers.waiting == 1)
+            await eventually(lambda: here.server._strangers.waiting == 0)
+        assert looked_at == []
 
 
 async def test_whoever_guesses_and_hangs_up_keeps_nobody_out(folder: Path) -> None:
@@ -100,22 +130,29 @@ async def test_whoever_guesses_and_hangs_up_keeps_nobody_out(folder: Path) -> No
         async with trio.open_nursery() as nursery:
             for _ in range(20):
                 nursery.start_soon(hit_and_run)
-        await eventually(lambda: len(here.server._viewers) <= 1)  # the one whose turn it is to be answered
+        await eventually(lambda: not here.server._viewers)
         assert await welcomed(here) < 5
 
 
-async def test_a_wrong_token_is_no_way_to_fill_the_memory(folder: Path) -> None:
-    """What follows it may be no longer than what a stranger may say."""
+async def test_a_wrong_token_is_no_way_to_fill_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows it may be no longer than what a stranger may say; who is let in may say more."""
+    monkeypatch.setattr(strangers, "FAILED_SECONDS", 1.0)
     async with place(folder) as here:
+        async with raw(here.ws_url, compression=None) as first:
+            await first.send('{"type":"hello","token":"wrong"}')
+            with pytest.raises(ConnectionClosed):
+                await first.recv()
         async with raw(here.ws_url, compression=None) as rough:
             await rough.send('{"type":"hello","token":"wrong"}')
-            await eventually(here.server._strangers._failing.locked)
+            await eventually(lambda: here.server._strangers.waiting)
             with contextlib.suppress(ConnectionClosed):
                 for _ in range(3):  # the limit of the next one holds already
                     await rough.send("x" * 5000)
                 await rough.recv()
             assert rough.close_code == 1009
-        await welcomed(here)
+        async with here.client() as client:
+            with pytest.raises(Refused):
+                await client.request({"type": "user_message", "room_id": "nowhere", "content": "x" * 100_000})
 
 
 async def test_a_first_message_is_short_and_later_ones_may_be_long(folder: Path) -> None:

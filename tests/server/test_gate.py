@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hmac
+
 import pytest
 
 from supervisor.errors import Refused
 from supervisor.server import protocol
-from supervisor.server.gate import HEADERS, Gate, bearer, is_origin
+from supervisor.server.gate import HEADERS, Gate, bearer, is_origin, nonce_of
 from supervisor.store.folder import Tokens
 
 TOKENS = Tokens(operator="op", viewer="vi")
@@ -156,3 +158,18 @@ def test_a_viewer_may_ask_and_not_change() -> None:
     with pytest.raises(Refused) as refused:
         protocol.command('{"type":"stopAutoMode"}', may_change=False)
     assert refused.value.code == "forbidden"
+
+
+@pytest.mark.parametrize(
+    ("path", "nonce"),
+    [("/ws", None), ("/ws?nonce=a", "a"), ("/ws?x=y&nonce=a&nonce=b", "a"), ("/ws?nonce=", None), ("/ws?%ff", None)],
+)
+def test_who_asks_for_a_proof(path: str, nonce: str | None) -> None:
+    assert nonce_of(path) == nonce
+
+
+def test_a_proof_holds_for_one_nonce_under_one_name() -> None:
+    """With each token as the key, as everybody can reckon who knows it."""
+    proofs = GATE.proofs("n", HERE)
+    assert proofs == [hmac.new(key, b"127.0.0.1:8787 n", "sha256").hexdigest() for key in (b"op", b"vi")]
+    assert not {*proofs} & {*GATE.proofs("m", HERE), *GATE.proofs("n", "localhost:8787"), *GATE.proofs("n", "\udcff")}

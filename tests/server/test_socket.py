@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hmac
 import http.client
 import json
 import socket
@@ -253,6 +254,17 @@ async def test_how_the_door_is_closed(folder: Path, monkeypatch: pytest.MonkeyPa
         with pytest.raises(ServerError, match="the token is wrong"):
             async with here.client("nope"):
                 pass
+
+
+async def test_a_server_proves_itself_before_it_is_told_anything(folder: Path) -> None:
+    """Where it is asked to; then it is greeted as always."""
+    async with place(folder) as here, raw(f"{here.ws_url}?nonce=once", max_size=None) as rough:
+        asked = f"127.0.0.1:{here.server.port} once".encode()
+        tokens = (here.tokens.operator, here.tokens.viewer)
+        proofs = [hmac.new(token.encode(), asked, "sha256").hexdigest() for token in tokens]
+        assert json.loads(await rough.recv()) == {"type": "proof", "proofs": proofs}
+        await rough.send(json.dumps({"type": "hello", "token": here.tokens.viewer}))
+        assert json.loads(await rough.recv())["scope"] == "viewer"
 
 
 async def test_viewers_are_told_that_it_goes_away(folder: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import errno
 import os
+import secrets
 import sqlite3 as stdlib_sqlite3
 from pathlib import Path
 from typing import Any
@@ -258,6 +260,56 @@ def test_a_state_folder_is_closed_to_others_unless_it_holds_what_is_not_ours(tmp
         assert path.stat().st_mode & 0o777 == mode
 
 
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o1777])
+def test_a_folder_that_others_may_write_in_is_refused(tmp_path: Path, mode: int) -> None:
+    """One line that says what to do; one in which there is nothing yet is closed and used."""
+    path = tmp_path / "state"
+    path.mkdir()
+    path.chmod(mode)
+    folder.StateFolder(path).make()
+    assert path.stat().st_mode & 0o7777 == 0o700
+    (path / "tokens.json").touch()
+    path.chmod(mode)
+    with pytest.raises(StoreError, match=r"^Others may write in the state folder .*`chmod go-w .*state`\.$"):
+        folder.StateFolder(path).make()
+    assert path.stat().st_mode & 0o7777 == mode
+
+
+def test_a_folder_of_somebody_else_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(StoreError, match="belongs to somebody else: choose another with --state-dir"):
+        folder.StateFolder(tmp_path).make()
+
+
+def test_no_draft_follows_a_link_or_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where somebody knew its name; and what stands in the place of a file goes, and not what it leads to."""
+    precious, here = tmp_path / "precious", folder.StateFolder(tmp_path / "state")
+    here.make()
+    precious.write_text("mine")
+    (here.path / "tokens.json").symlink_to(precious)
+    for old in (f"tokens.json.{os.getpid()}", f".probe-{os.getpid()}", f"open.html.{os.getpid()}"):
+        (here.path / old).symlink_to(precious)
+    here.make()
+    tokens = here.rotate()
+    assert here.tokens() == tokens
+    here.write(here.path / "open.html", b"page")
+    assert (here.path / "open.html").stat().st_mode & 0o777 == 0o600
+    monkeypatch.setattr(secrets, "token_hex", lambda _: "known")
+    (here.path / ".open.html.known").symlink_to(precious)
+    with pytest.raises(FileExistsError):
+        here.write(here.path / "open.html", b"page")
+    assert precious.read_text() == "mine"
+    (here.path / ".open.html.known").unlink()
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        here.write(here.path / "open.html", b"page")
+    assert not [*here.path.glob(".open*")]
+
+
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="choose another with --state-dir"):
@@ -308,7 +360,7 @@ def test_a_note_that_was_left_behind_is_not_believed(tmp_path: Path) -> None:
     place = folder.StateFolder(tmp_path / "state")
     note = folder.ServerNote(pid=1, url="u", ws_url="w", token="t", view_token="v")
     with place.locked():
-        place._write(tmp_path / "state" / "server.json", msgspec.json.encode(note))
+        place.write(tmp_path / "state" / "server.json", msgspec.json.encode(note))
         assert place.note() == note
         assert place.running() is None
         assert place.held() == os.getpid()
