@@ -126,7 +126,7 @@ class StateFolder:
             mark = path.read_bytes() if path.exists() else b""
             if not mark:
                 mark = secrets.token_hex(16).encode()
-                self._write(path, mark)
+                self.write(path, mark)
         except OSError as error:
             raise StoreError(f"{path} cannot be used ({error.strerror}): remove it.") from None
         return hashlib.sha256(b"%s %s" % (mark, os.fsencode(os.path.realpath(self.path)))).hexdigest()
