@@ -18,7 +18,7 @@ from supervisor.core.rooms.templates import TEMPLATES
 from supervisor.driving import backends
 from supervisor.errors import ConfigError
 from supervisor.events import Settings
-from supervisor.runtime.runtime import read_plan
+from supervisor.runtime.configured import read_plan
 from supervisor.store.folder import StateFolder, resolve
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import click
 
 from supervisor.config import Office
 from supervisor.core.office.plan import Plan
-from supervisor.runtime.runtime import read_plan
+from supervisor.runtime.configured import read_plan
 
 
 @click.command()

@@ -23,7 +23,7 @@ from supervisor.driving import open_files
 from supervisor.driving.backends import backend as known_backend
 from supervisor.errors import ConfigError
 from supervisor.runtime import AgentRuntime
-from supervisor.runtime.runtime import missing_program
+from supervisor.runtime.configured import missing_program
 from supervisor.server.gate import LOOPBACK, is_address, is_origin
 from supervisor.server.server import Server
 from supervisor.store.folder import LENGTH, ServerNote

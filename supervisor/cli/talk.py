@@ -19,7 +19,7 @@ from supervisor.driving import backends
 from supervisor.driving.backends import BACKENDS
 from supervisor.errors import ConfigError
 from supervisor.runtime import AgentRuntime
-from supervisor.runtime.runtime import missing_program
+from supervisor.runtime.configured import missing_program
 from supervisor.store import store
 
 from . import exporting

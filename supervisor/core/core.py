@@ -20,7 +20,7 @@ from supervisor.config import TemplateEntry, person_problem
 from supervisor.errors import Refused
 
 from . import agents, effects, inputs
-from .apply import apply, clone, mark_of_tool
+from .apply import apply, clone
 from .life import deciding
 from .life.deciding import Deciding
 from .office.default import TEXT as DEFAULT_PLAN
@@ -36,6 +36,7 @@ from .rooms.pausing import Pausing
 from .rooms.templates import TEMPLATES
 from .rooms.turns import Turns
 from .state import Agent, Room, State
+from .watching import Watching
 
 if TYPE_CHECKING:
     from .effects import AnyEffect
@@ -53,7 +54,6 @@ COMPOUND = (inputs.StartRoom, inputs.StartAutoMode, inputs.SetMode, inputs.Creat
 
 
 LONGEST_ROOM_NAME = 200
-LONGEST_THOUGHT = 10_000
 USUAL_CONTEXT = 200_000
 """How many tokens a model can hold, as long as nobody has said it."""
 
@@ -101,7 +101,7 @@ class Decision(NamedTuple):
     agent_id: str | None = None
 
 
-class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, Deciding, Moves):
+class Core(Turns, Asking, Pausing, Permitting, Watching, Manual, Moderating, Concluding, Deciding, Moves):
     """Agents, tasks, rooms and the office, in one order."""
 
     def __init__(self, rules: Rules, state: State | None = None) -> None:
@@ -200,8 +200,6 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
                 self._update_settings(self._room(given.room_id), given)
             case inputs.CancelRateLimitWait():
                 self._cancel_wait(self._running(given.room_id))
-            case inputs.ToolSeen() if given.agent_id in self.state.agents:
-                self._show_tool(self.state.agents[given.agent_id], given)
             case inputs.PermissionWanted() if given.agent_id in self.state.agents:
                 self._wants_permission(self.state.agents[given.agent_id], given)
             case inputs.PermissionWithdrawn() if given.agent_id in self.state.agents:
@@ -210,13 +208,8 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
                 self._resolve_permission(given.permission_id, given.allow)
             case inputs.SessionLost() if given.agent_id in self.state.agents:
                 self._session_lost(self.state.agents[given.agent_id], given.reason)
-            case inputs.ThoughtSeen() | inputs.RetrySeen() | inputs.CompactionSeen():
-                if given.agent_id in self.state.agents:
-                    self._show_inside(self.state.agents[given.agent_id], given)
-            case inputs.WindowSeen() if given.agent_id in self.state.agents:
-                self._measure(self.state.agents[given.agent_id], given.tokens)
-            case inputs.UsageSeen() | inputs.CostSeen() if given.agent_id in self.state.agents:
-                self._count(self.state.agents[given.agent_id], given)
+            case inputs.Inside() if given.agent_id in self.state.agents:
+                self._watch(self.state.agents[given.agent_id], given)
             case inputs.AgentGone() if given.agent_id in self.state.agents:
                 self._remove(self.state.agents[given.agent_id], given.reason, stop=False)
             case inputs.Written() | inputs.SpeechBegan() | inputs.Said() | inputs.TurnOver():
@@ -396,57 +389,6 @@ class Core(Turns, Asking, Pausing, Permitting, Manual, Moderating, Concluding, D
         if task is None:
             raise Refused("invalid_state", f"There is no open task {task_id}.")
         self._emit(e.TaskUpdated(task=msgspec.structs.replace(task, status="completed", completed_at=self.now)))
-
-    def _show_tool(self, agent: Agent, seen: inputs.ToolSeen) -> None:
-        room = self.state.rooms.get(agent.room_id or "")
-        shown = speech.strip(seen.summary, (room.settings if room else self.rules.settings).keyword)
-        if seen.tool_id and mark_of_tool(seen.tool_id, seen.status, shown) in agent.told:
-            return
-        self._emit(e.ToolUsed(
-            agent_id=agent.id, tool=seen.tool, status=seen.status, summary=shown, tool_id=seen.tool_id
-        ))  # fmt: skip
-
-    def _show_inside(self, agent: Agent, seen: inputs.ThoughtSeen | inputs.RetrySeen | inputs.CompactionSeen) -> None:
-        """What goes on in a CLI between the prompt and the words."""
-        event: e.Thought | e.Retried | e.Compacted
-        match seen:
-            case inputs.ThoughtSeen(text=text, thought_id=name):
-                room = self.state.rooms.get(agent.room_id or "")
-                shown = speech.strip(text, (room.settings if room else self.rules.settings).keyword)
-                event = e.Thought(agent_id=agent.id, text=shown[:LONGEST_THOUGHT], thought_id=name)
-            case inputs.RetrySeen(retry_id=name):
-                event = e.Retried(
-                    agent_id=agent.id, attempt=seen.attempt, max_retries=seen.max_retries, delay_ms=seen.delay_ms,
-                    reason=seen.reason, retry_id=name,
-                )  # fmt: skip
-            case inputs.CompactionSeen(compaction_id=name):
-                event = e.Compacted(agent_id=agent.id, before_tokens=seen.before_tokens, compaction_id=name)
-        if not (name and name in agent.told):
-            self._emit(event)
-
-    def _measure(self, agent: Agent, window: int) -> None:
-        """How much its model can hold, unless somebody has said it."""
-        if self.rules.backends[agent.backend].context_max is None and window not in (0, agent.context_max):
-            self._emit(e.UsageReported(
-                agent_id=agent.id, input_tokens=agent.input_tokens, output_tokens=agent.output_tokens,
-                context_tokens=agent.context_tokens, context_max=window, cost_usd=agent.cost_usd,
-            ))  # fmt: skip
-
-    def _count(self, agent: Agent, seen: inputs.UsageSeen | inputs.CostSeen) -> None:
-        usage = seen if isinstance(seen, inputs.UsageSeen) else None
-        if usage and usage.message_id and usage.message_id in agent.told:
-            return
-        self._emit(e.UsageReported(
-            agent_id=agent.id, input_tokens=agent.input_tokens + (usage.input_tokens if usage else 0),
-            output_tokens=agent.output_tokens + (usage.output_tokens if usage else 0),
-            context_tokens=usage.context_tokens if usage else agent.context_tokens, context_max=agent.context_max,
-            cost_usd=agent.cost_usd + (0.0 if isinstance(seen, inputs.UsageSeen) else seen.cost_usd),
-            message_id=usage.message_id if usage else "",
-        ))  # fmt: skip
-        if agent.context_max and agent.context_tokens >= 0.8 * agent.context_max and not agent.warned:
-            self._emit(e.ContextWarning(
-                agent_id=agent.id, context_tokens=agent.context_tokens, context_max=agent.context_max
-            ))  # fmt: skip
 
     # -- rooms ----------------------------------------------------------------------------------------------------
 

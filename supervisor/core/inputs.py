@@ -240,8 +240,13 @@ class Said(Fact, frozen=True, kw_only=True):
     source: Source = Source()
 
 
-class ToolSeen(Fact, frozen=True, kw_only=True):
+class Inside(Fact, frozen=True, kw_only=True):
+    """Something that is seen of an agent's CLI."""
+
     agent_id: str
+
+
+class ToolSeen(Inside, frozen=True, kw_only=True):
     tool: str
     status: Literal["started", "done", "failed"]
     summary: str
@@ -271,10 +276,9 @@ class SessionLost(Fact, frozen=True, kw_only=True):
     reason: str
 
 
-class UsageSeen(Fact, frozen=True, kw_only=True):
+class UsageSeen(Inside, frozen=True, kw_only=True):
     """What one message cost."""
 
-    agent_id: str
     input_tokens: int
     output_tokens: int
     context_tokens: int
@@ -282,25 +286,22 @@ class UsageSeen(Fact, frozen=True, kw_only=True):
     """By which it is known again when the turn is read a second time, after a crash."""
 
 
-class WindowSeen(Fact, frozen=True, kw_only=True):
+class WindowSeen(Inside, frozen=True, kw_only=True):
     """How many tokens its model can hold."""
 
-    agent_id: str
     tokens: int
 
 
-class ThoughtSeen(Fact, frozen=True, kw_only=True):
+class ThoughtSeen(Inside, frozen=True, kw_only=True):
     """What a model thought."""
 
-    agent_id: str
     text: str
     thought_id: str = ""
 
 
-class RetrySeen(Fact, frozen=True, kw_only=True):
+class RetrySeen(Inside, frozen=True, kw_only=True):
     """A CLI tries again."""
 
-    agent_id: str
     attempt: int
     max_retries: int
     delay_ms: int
@@ -308,18 +309,16 @@ class RetrySeen(Fact, frozen=True, kw_only=True):
     retry_id: str = ""
 
 
-class CompactionSeen(Fact, frozen=True, kw_only=True):
+class CompactionSeen(Inside, frozen=True, kw_only=True):
     """A CLI has shortened what it remembers."""
 
-    agent_id: str
     before_tokens: int | None
     compaction_id: str = ""
 
 
-class CostSeen(Fact, frozen=True, kw_only=True):
+class CostSeen(Inside, frozen=True, kw_only=True):
     """What a turn cost in money."""
 
-    agent_id: str
     cost_usd: float
 
 

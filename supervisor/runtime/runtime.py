@@ -12,10 +12,7 @@ import hashlib
 import logging
 import math
 import secrets
-import shutil
-import time
 from collections import OrderedDict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,14 +22,9 @@ from pysqlite3 import dbapi2 as sqlite3
 from supervisor import events as e
 from supervisor.bus import Bus
 from supervisor.core import effects, inputs, view
-from supervisor.core.core import BackendFacts, Core, Rules
-from supervisor.core.life.deciding import Rules as LifeRules
-from supervisor.core.office.default import TEXT as DEFAULT_PLAN
-from supervisor.core.office.plan import Plan, plan_of
-from supervisor.core.rooms.templates import TEMPLATES
-from supervisor.driving import backends, tree
-from supervisor.driving.backends import BACKENDS
-from supervisor.driving.backends.base import Launch
+from supervisor.core.core import Core
+from supervisor.core.office.plan import plan_of
+from supervisor.driving import tree
 from supervisor.driving.tail import Bookmark
 from supervisor.driving.watcher import Watcher
 from supervisor.errors import ConfigError, Refused
@@ -41,7 +33,9 @@ from supervisor.threads import in_thread
 
 from . import leftovers
 from .answers import error, message
+from .clock import Clock
 from .colleague import Ask, Colleague
+from .configured import kind_of, launch_of, memory_of, missing_backend, rules_of
 from .leftovers import Leftover
 from .memory import MemoryGuard
 from .questions import LONGEST_LINE, Questions
@@ -51,7 +45,6 @@ if TYPE_CHECKING:
 
     from supervisor.config import Office
     from supervisor.core.state import Agent
-    from supervisor.driving.backends.base import Backend
     from supervisor.driving.limits import Limits
     from supervisor.store.folder import StateFolder
 
@@ -59,40 +52,11 @@ LOG = logging.getLogger("supervisor")
 COMMIT_RETRY_SECONDS = 0.5
 LAST_WORDS_SECONDS = 10.0
 """How long a stop waits for a database that cannot be written."""
-HEARTBEAT_SECONDS, LONGEST_NAP = 1.0, 5.0
+HEARTBEAT_SECONDS = 1.0
 SIGN_SECONDS = 2.0
 """How often a sign of life is stored while a conversation runs and nothing happens: a kill gives it back no more of its
 running time than that."""
 REMEMBERED_REQUESTS = 10_000
-INTRODUCTION = (
-    "You are {name}, in the role of {role}. You work in an office with other agents and talk to them. Each "
-    "conversation begins with an instruction; answer in plain text."
-)
-
-
-class Clock:
-    """Unix time that never jumps while it runs, and stands still while everything is suspended.
-
-    It has to be read more often than every `LONGEST_NAP` seconds.
-    """
-
-    def __init__(self) -> None:
-        self._read = time.monotonic()
-        self._offset = time.time() - self._read
-
-    def now(self) -> float:
-        before, self._read = self._read, time.monotonic()
-        if self._read - before > LONGEST_NAP:  # nobody was awake: what was waited for had no chance to come
-            self._offset -= self._read - before
-        return self._read + self._offset
-
-    def not_before(self, at: float) -> None:
-        """Go on from what was stored, also where the machine's clock was set back meanwhile."""
-        self._offset += max(0.0, at - self.now())
-
-    def at(self, wall: float) -> float:
-        """When it is here what the machine's clock calls so."""
-        return self.now() + wall - time.time()
 
 
 class Request:
@@ -158,7 +122,7 @@ class AgentRuntime:
         """
         self._store = await in_thread(Store, self._folder.database, self._folder.place())
         try:
-            self.core = Core(self._rules(alone=alone), self._store.load())
+            self.core = Core(rules_of(self.office, self._store.office_id, alone=alone), self._store.load())
             self._signed_at = self._store.alive_at()
             self._clock.not_before(max(self.core.state.at, self._signed_at))
             self._requests.update(self._store.requests())
@@ -204,29 +168,6 @@ class AgentRuntime:
             self._patience = trio.current_time() + LAST_WORDS_SECONDS
             self.tell(inputs.Suspend())
             await self._over.wait()
-
-    def _rules(self, *, alone: bool) -> Rules:
-        office = self.office
-        names = backends.names(office.backends)
-        entries = {name: office.backend(name) for name in names}
-        return Rules(
-            office_id=self._store.office_id,
-            backends={
-                n: BackendFacts(model=b.model, context_max=b.context_size, free=BACKENDS[b.kind or n].free)
-                for n, b in entries.items()
-            },
-            life=LifeRules() if alone or not office.life.on else LifeRules(
-                idle_seconds=office.life.idle_seconds, per_hour=office.life.per_hour,
-                tokens_per_hour=office.life.tokens_per_hour, hearing_distance=office.life.hearing_distance,
-            ),
-            default_backend=office.default_backend, settings=office.settings, most_agents=office.most_agents,
-            templates=office.templates or TEMPLATES,
-            models={
-                (agent.name, agent.backend or office.default_backend): agent.model
-                for agent in office.agents if agent.model
-            },
-            plan=read_plan(office), wander_seconds=0.0 if alone else office.wander_seconds,
-        )  # fmt: skip
 
     async def _wake(self, fresh: bool) -> None:
         """Everybody is here again; whose CLI still answers what it was asked before is given the time (`Colleague`)."""
@@ -289,7 +230,9 @@ class AgentRuntime:
         known = self._requests.get((client, command.request_id or ""))
         if known is not None and command.request_id is not None:
             return known
-        if isinstance(command, inputs.SpawnAgent) and (problem := self._missing(command.agent_config.cli_backend)):
+        if isinstance(command, inputs.SpawnAgent) and (
+            problem := missing_backend(self.office, command.agent_config.cli_backend)
+        ):
             return error(command.request_id, "unreachable", problem)
         request = Request(command, client)
         self._put(request)
@@ -534,36 +477,14 @@ class AgentRuntime:
         return Ask(ask_id, prompt, keyword, quiet=quiet, seen=ask_id in self._seen)
 
     def _make(self, agent: Agent, tail: tuple[int, bytes] | None) -> Colleague:
-        entry = self.office.backend(agent.backend)
-        kind = entry.kind or agent.backend
-        person = self.office.entry(agent.name, agent.backend)
-        launch = Launch(
-            agent_id=agent.id, folder=str(self._folder.agents / agent.id), session_id=agent.session_id,
-            cwd=person.cwd if person else "", command=entry.command,
-            arguments=(*self._arguments.get(kind, ()), *entry.arguments, *(person.arguments if person else ())),
-            owner=self._owner, model=agent.model,
-            parameters={**entry.parameters, **(person.parameters if person else {})},
-            tools=(person.tools if person else None) or entry.tools,
-            instructions=INTRODUCTION.format(name=agent.name, role=agent.role), allow=entry.allow,
-            environment=entry.environment,
-        )  # fmt: skip
+        launch = launch_of(self.office, agent, self._folder.agents, self._owner, self._arguments)
         colleague = Colleague(
-            BACKENDS[kind], launch, self._watcher, self, agent.name, limits=self._limits,
+            kind_of(self.office, agent.backend), launch, self._watcher, self, agent.name, limits=self._limits,
             bookmark=Bookmark(*tail) if tail else None,
         )  # fmt: skip
-        self._memory.limit(agent.id, person.memory_mb if person and person.memory_mb else entry.memory_mb)
+        self._memory.limit(agent.id, memory_of(self.office, agent))
         self._colleagues[agent.id] = colleague
         return colleague
-
-    def _missing(self, backend: str) -> str:
-        """Why a backend's program cannot be started, if that is plain to see."""
-        name = backend or self.office.default_backend
-        entry = self.office.backend(name)
-        kind = BACKENDS.get(entry.kind or name)
-        if kind is None:
-            return ""
-        probe = Launch(agent_id="", folder="", session_id="", command=entry.command)
-        return missing_program(kind.command(probe)[0], kind)
 
     # -- what agents tell -----------------------------------------------------------------------------------------
 
@@ -595,24 +516,3 @@ class AgentRuntime:
         ask = self.core.state.asks.get(ask_id)
         room = self.core.state.rooms.get(ask.room_id) if ask else None
         return room is not None and room.auto is not None and self.core.heeds_keyword(room, room.auto.turns + 1)
-
-
-def read_plan(office: Office) -> str:
-    """The map of the configured floor plan, or the one that everybody begins with; raises ConfigError."""
-    if not office.floor_plan:
-        return DEFAULT_PLAN
-    try:
-        text = Path(office.floor_plan).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as failed:
-        why = failed.strerror if isinstance(failed, OSError) else "it is not UTF-8"
-        raise ConfigError(f"The floor plan {office.floor_plan} cannot be read: {why}.") from None
-    Plan(text, office.floor_plan)
-    return text
-
-
-def missing_program(program: str, kind: Backend) -> str:
-    """Why it cannot be started, with the way to get it."""
-    if shutil.which(program) is None:
-        how = f" ({kind.install})" if kind.install else ""
-        return f"{program} was not found: install it{how} or correct it in the configuration."
-    return ""

@@ -17,7 +17,7 @@ from support import QUICK, alive, asking, driven, eventually, launch, new_ask_id
 
 from supervisor.driving import tree
 from supervisor.runtime import leftovers, runtime
-from supervisor.runtime.runtime import Clock
+from supervisor.runtime.clock import Clock
 from supervisor.store.store import Process
 
 if TYPE_CHECKING:
