@@ -136,8 +136,7 @@ class Tail:
         if self._over:
             return False
         try:
-            self._look()
-            return self._fd is not None and self._read_chunk() == CHUNK
+            return self._look() or (self._fd is not None and self._read_chunk() == CHUNK)
         except OSError as error:
             self._complain(f"the transcript cannot be read: {error.strerror or error}")
             return False
@@ -153,35 +152,37 @@ class Tail:
 
     # -- the file under the name ----------------------------------------------------------------------------------
 
-    def _look(self) -> None:
-        """Open the file when it appears, and begin anew when it is not the one we knew."""
+    def _look(self) -> bool:
+        """Open the file when it appears, and begin anew when it is not the one we knew; true while there is more to
+        read in the one that we knew."""
         if self._path is None:
             self._path = self._locate()
             if self._path is None:
-                return
+                return False
         try:
             there = os.lstat(self._path)
         except FileNotFoundError:
             if self._fd is None:
                 self._path = None
-            return
+            return False
         if not stat.S_ISREG(there.st_mode):
             self._complain("the transcript is no longer a plain file, so it is not read")
-            return
+            return False
         if self._fd is None:
             self._open()
             self._resume()
-            return
+            return False
         here = os.fstat(self._fd)
         if (here.st_dev, here.st_ino) != (there.st_dev, there.st_ino):
-            while self._read_chunk():
-                pass
+            if self._read_chunk():
+                return True
             old = self._fd
             self._open()
             os.close(old)
             self._begin_anew("the transcript was replaced by another file")
         elif here.st_size < self._position or not self._same(self._position, self._before):
             self._begin_anew("the transcript was truncated and written anew")
+        return False
 
     def _open(self) -> None:
         assert self._path is not None

@@ -272,6 +272,23 @@ def test_one_message_after_the_other_is_two_or_the_second_try_of_one(cli: str, s
     assert [record.text for record in records if isinstance(record, Thinking)] == ["Really?"]
 
 
+@pytest.mark.parametrize("kind", ["message", "thought"])
+def test_an_answer_without_end_does_not_fill_the_memory(kind: str) -> None:
+    """All of it comes out, in blocks."""
+    dialogue = acp()
+    hear(dialogue, id=2, result={"sessionId": "theirs"})
+    (line,) = sent(dialogue.ask("a1", "Hi"))
+    content = {"type": "text", "text": "word " * 20_000}
+    records: list[AnyRecord] = []
+    for _ in range(30):
+        records += update(dialogue, sessionUpdate=f"agent_{kind}_chunk", content=content).records
+    blocks = [record.text for record in records if isinstance(record, Text | Thinking)]
+    assert len(blocks) == 2
+    records += hear(dialogue, id=line["id"], result={"stopReason": "end_turn"}).records
+    blocks = [record.text for record in records if isinstance(record, Text | Thinking)]
+    assert "".join(blocks) == content["text"] * 30
+
+
 def test_all_that_was_read_and_written_is_counted() -> None:
     """D7: what was put into the cache, and what was thought, costs too; and so does a turn that was broken off."""
     dialogue = acp("opencode")

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 ENDS = ("end_turn", "max_tokens", "max_turn_requests")
 SPOKEN = ("agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update")
 MOST_REPEATS = 20
+LONGEST_BLOCK = 1 << 20
+"""So many characters are gathered; what is longer comes in several blocks."""
 DONE = {"completed": False, "failed": True}
 
 
@@ -155,12 +157,13 @@ class Spoken:
         match kind:
             case "agent_message_chunk":
                 records += self._end_thought()
+                records += [Delta(text=text, message_id=self._name)] if text else []
                 self._speaking += text
-                return [*records, Delta(text=text, message_id=self._name)] if text else records
+                return [*records, *(self._end_block() if len(self._speaking) > LONGEST_BLOCK else [])]
             case "agent_thought_chunk":
                 records += self._end_block()
                 self._thought += text
-                return records
+                return [*records, *(self._end_thought() if len(self._thought) > LONGEST_BLOCK else [])]
         return [*records, *self._end_thought(), *self._end_block(), *self._tool(update)]
 
     @property
