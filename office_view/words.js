@@ -136,10 +136,14 @@ export function wanted(permission) {
   return { verb: purpose(permission.tool), what: plain(permission.summary) };
 }
 
+const WISH = 120;
+
 /** The same in one line: "run npm test". @param {{tool: string, summary: string}} permission */
 export function wish(permission) {
   const { verb, what } = wanted(permission);
-  return verb + withWhat(verb, what);
+  const [first, ...rest] = what.split("\n");
+  const cut = first.length > WISH ? `${first.slice(0, WISH)} …` : rest.length ? `${first} …` : first;
+  return verb + withWhat(verb, cut);
 }
 
 /** @param {string} verb @param {string} what */

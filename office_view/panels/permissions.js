@@ -85,8 +85,10 @@ export class Permissions {
     card.dataset.permission = permission.id;
     const head = element("div", "head");
     const who = element("div", "who");
-    who.append(element("span", "name", agent.name), element("span", "soft", agent.role));
-    const settings = state.rooms.get(agent.room_id)?.settings ?? state.options?.settings;
+    const room = state.rooms.get(agent.room_id);
+    const role = room && state.rooms.size > 1 ? `${agent.role}, in ${room.name}` : agent.role;
+    who.append(element("span", "name", agent.name), element("span", "soft", role));
+    const settings = room?.settings ?? state.options?.settings;
     const ring = element("span", "ring");
     ring.ariaHidden = "true";
     const left = element("span", "left");

@@ -183,3 +183,15 @@ def test_how_long_there_is_to_decide_can_be_set(tmp_path: Path) -> None:
         expect(page.locator(".permission .left")).to_have_text(re.compile(r"\d?\d:\d\d"))
         window.until("[...state.agents.values()][0].permissions[0].until > Date.now() / 1000 + 500")
         assert window.complaints == []
+
+
+def test_a_card_names_its_room_where_there_are_several(tmp_path: Path) -> None:
+    """Whoever looks at one room decides for somebody in another with open eyes."""
+    file = office(tmp_path, "Alice", "Ben")
+    rooms = "".join(f"[[rooms]]\nname = 'Room of {name}'\nagents = ['{name}']\n" for name in ("Alice", "Ben"))
+    toml_file(file, file.read_text() + rooms)
+    with server(tmp_path, "--config", str(file)) as started, browser() as found:
+        page = Window(found, started).open()
+        say(page)
+        card = page.locator("#permissions .permission .who")
+        expect(card).to_contain_text(re.compile(r"(Alice|Ben)role \1, in Room of \1"))

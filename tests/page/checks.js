@@ -340,6 +340,8 @@ check("a permission says what for, and nothing hides in a command", () => {
   same(wanted(asked("Bash", "cat /etc/hosts")), { verb: "run", what: "cat /etc/hosts" });
   same(wanted(asked("edit", "/home/me/a.py")), { verb: "edit", what: "/home/me/a.py" });
   same(["command", "file change", "more rights", "other", "mcp__a__b"].map((tool) => wish(asked(tool, "x"))), ["run x", "edit x", "have more rights x", "use a tool: x", "use a b x"]);
+  same(wish(asked("Write", "main.py\ncontent: import os")), "write main.py …");
+  same(wish(asked("Bash", "x".repeat(200))), `run ${"x".repeat(120)} …`);
   same(wanted(asked("Bash", "ls \u202emr\u200b\n#\u0007")).what, "ls \\u{202e}mr\\u{200b}\n#\\u{7}");
   same(doing("Bash ls \u202e"), "runs ls \\u{202e}");
 });
