@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +20,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 become_subreaper()
+for number in (signal.SIGINT, signal.SIGHUP):  # whoever runs the tests may have them ignored, as with nohup or `&`
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 settings.register_profile("office", deadline=None)  # a busy machine is no reason to fail
 settings.load_profile("office")
 

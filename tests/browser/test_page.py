@@ -87,7 +87,7 @@ def test_what_is_wrong_is_shown_also_before_the_welcome(tmp_path: Path) -> None:
             route.connect_to_server().on_message(to_the_page)
             held.append(route)
 
-        window.page.route_web_socket("**/ws", hold)
+        window.page.route_web_socket(re.compile("/ws"), hold)
         page = window.open()
         expect(page.locator("#toast")).to_have_text("the database cannot be written")
         expect(page.locator("#connection")).to_have_text("connecting")

@@ -77,7 +77,8 @@ def test_after_a_wrong_token_everybody_waits_and_nobody_for_long() -> None:
 
 async def test_wrong_tokens_take_their_time_one_after_another(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many try at once; and who has the right one waits no longer than for a few of them."""
-    monkeypatch.setattr(strangers, "FAILED_SECONDS", 0.2)
+    monkeypatch.setattr(strangers, "FAILED_SECONDS", 0.5)
+    monkeypatch.setattr(strangers, "MOST_TURN_SECONDS", 5)
     async with place(folder) as here:
         begun = trio.current_time()
         ends: list[float] = []
@@ -91,10 +92,9 @@ async def test_wrong_tokens_take_their_time_one_after_another(folder: Path, monk
         async with trio.open_nursery() as nursery:
             for _ in range(6):
                 nursery.start_soon(guess)
-            await eventually(lambda: here.server._strangers.waiting == 5)
-            assert len(ends) == 1
+            await eventually(lambda: ends and here.server._strangers.waiting >= 3)
             assert await welcomed(here) >= 0.1
-        assert ends[-1] >= 5 * 0.2
+        assert ends[-1] >= 5 * 0.5
 
 
 async def test_who_does_not_wait_for_the_answer_has_not_guessed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
