@@ -105,7 +105,7 @@ export function applied(state, event, now = event.at) {
       if (agent) Object.assign(agent, { tool: event.status === "started" ? `${event.tool} ${event.summary}`.trim() : "", tries: null });
       break;
     case "agent_thought":
-      if (agent) agent.thought = event.text.slice(0, THOUGHT);
+      if (agent) Object.assign(agent, { thought: event.text.slice(0, THOUGHT), tries: null });
       break;
     case "agent_retry":
       if (agent) agent.tries = [event.attempt, event.max_retries, event.reason];

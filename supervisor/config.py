@@ -172,10 +172,12 @@ class Office(Entry, frozen=True, kw_only=True):
     def agent(self, name: str) -> AgentEntry | None:
         return next((agent for agent in self.agents if agent.name == name), None)
 
-    def entry(self, name: str, backend: str) -> AgentEntry | None:
-        """What is configured for somebody, on the CLI it was configured for; who has only the name gets none of it."""
+    def entry(self, name: str, backend: str, *, configured: bool = False) -> AgentEntry | None:
+        """What is configured for somebody, on the CLI it was configured for; who has only the name gets none of it.
+        `configured`: it came as somebody who is, whatever is the default backend by now."""
         found = self.agent(name)
-        return found if found is not None and (found.backend or self.default_backend) == backend else None
+        meant = found and (found.backend or (backend if configured else self.default_backend))
+        return found if meant == backend else None
 
 
 class Kind(NamedTuple):

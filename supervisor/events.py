@@ -99,6 +99,8 @@ class AgentJoined(Event, frozen=True, kw_only=True, tag="agent_spawned"):
     room_id: str | None = None
     session_id: str = ""
     context_max: int = 0
+    configured: bool = False
+    """It came as it stands in office.toml, on the CLI that was meant there."""
 
 
 class AgentLeft(Event, frozen=True, kw_only=True, tag="agent_removed"):

@@ -131,3 +131,17 @@ def test_the_reference_page_knows_every_key() -> None:
         for field in msgspec.structs.fields(kind):
             if isinstance(field.default, int | float | str) and not isinstance(field.default, bool) and field.default:
                 assert f"`{field.default}`" in sections[title], field.name
+
+
+@pytest.mark.parametrize(
+    ("backend", "default", "configured", "its_own"),
+    [
+        ("", "claude", False, True), ("", "codex", False, False), ("", "codex", True, True),
+        ("claude", "codex", False, True), ("codex", "claude", True, False),
+    ],
+)  # fmt: skip
+def test_an_entry_is_for_whom_it_means(backend: str, default: str, configured: bool, its_own: bool) -> None:
+    """Whoever came by it keeps it, whatever becomes the default; who only has the name on another CLI gets nothing."""
+    entry = config.AgentEntry(name="Ada", role="sceptic", backend=backend, tools="all")
+    office = config.Office(agents=(entry,), default_backend=default)
+    assert office.entry("Ada", "claude", configured=configured) == (entry if its_own else None)

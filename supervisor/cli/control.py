@@ -117,7 +117,7 @@ def stop(state_dir: str | None) -> None:
         time.sleep(0.05)
     if runs:
         raise ServerError(f"Process {note.pid} has not stopped within {STOP_SECONDS:g} s.")
-    click.echo("Stopped; everything is saved.")
+    click.echo("Stopped.")
 
 
 @click.command("rotate-tokens")

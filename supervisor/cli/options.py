@@ -65,8 +65,7 @@ def office(path: Path | None) -> config.Office:
         found = config.parse(text, str(path), backends.facts(), TEMPLATES)
         check(found.settings, f"{path}: settings: ")
         if found.floor_plan:
-            beside = path.parent / Path(found.floor_plan).expanduser()
-            found = msgspec.structs.replace(found, floor_plan=str(beside))
+            found = msgspec.structs.replace(found, floor_plan=_beside(path, found.floor_plan, "floor_plan"))
             read_plan(found)
         found = msgspec.structs.replace(
             found, agents=tuple(_settled(one, path, n) for n, one in enumerate(found.agents))
@@ -84,10 +83,18 @@ def _settled(entry: config.AgentEntry, path: Path, number: int) -> config.AgentE
     """With the folder that it works in as it is from anywhere: a relative one is beside the file."""
     if not entry.cwd:
         return entry
-    place = Path(os.path.abspath(path.parent / Path(entry.cwd).expanduser()))
-    if not place.is_dir():
+    place = _beside(path, entry.cwd, f"agents[{number}].cwd")
+    if not Path(place).is_dir():
         raise ConfigError(f"{path}: agents[{number}].cwd: expected a folder, there is none at {place}.")
-    return msgspec.structs.replace(entry, cwd=str(place))
+    return msgspec.structs.replace(entry, cwd=place)
+
+
+def _beside(path: Path, what: str, where: str) -> str:
+    """A path in a file as it is from anywhere."""
+    try:
+        return os.path.abspath(path.parent / Path(what).expanduser())
+    except RuntimeError:
+        raise ConfigError(f"{path}: {where}: nobody's home is at {what}.") from None
 
 
 def room_settings(found: config.Office, room: config.RoomEntry) -> Settings:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+UNSAVED = "supervisor: The last step could not be saved: make room on the disk; the next start goes on before it."
 TELLING = (KeyboardInterrupt, SupervisorError, BrokenPipeError)
 
 
@@ -45,7 +46,7 @@ class Signals:
     async def watch(
         self, at_once: trio.CancelScope, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
     ) -> None:
-        numbers = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
+        numbers = [n for n in ENDING if n == signal.SIGTERM or signal.getsignal(n) != signal.SIG_IGN]
         with trio.open_signal_receiver(*numbers) as signals:
             task_status.started()
             async for number in signals:

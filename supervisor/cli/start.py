@@ -32,7 +32,7 @@ from supervisor.threads import in_thread
 from . import options
 from .log import logged
 from .options import conversation, folder, milliseconds, office, printable, state_dir
-from .running import Signals, run
+from .running import UNSAVED, Signals, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,6 +158,15 @@ def warn(text: str) -> None:
     click.echo(f"supervisor: warning: {text}", err=True)
 
 
+def tell_what_is_saved(saved: bool) -> None:
+    """At the end of a stop, to a terminal that may be gone."""
+    with contextlib.suppress(OSError):
+        if saved:
+            click.echo("Stopped; everything is saved.")
+        else:
+            click.echo(UNSAVED, err=True)
+
+
 class Serving:
     """One run of the server."""
 
@@ -173,6 +182,7 @@ class Serving:
             server = Server(self.runtime, tokens, host=self.door.host, origins=self.door.origins)
             listeners = await server.listen(self.door.port)
             signals = Signals()
+            saved: bool | None = None
             async with trio.open_nursery() as nursery:
                 await nursery.start(signals.watch, nursery.cancel_scope)
                 await nursery.start(partial(self.runtime.run, fresh=fresh))
@@ -187,11 +197,13 @@ class Serving:
                             await in_thread(self._open, address)
                         await signals.asked.wait()
                         with contextlib.suppress(OSError):  # the terminal was closed: nobody reads it any more
-                            click.echo("Stopping; everything is saved. Ctrl-C again stops at once.")
-                        await self.runtime.stop()
+                            click.echo("Stopping; Ctrl-C again stops at once.")
+                        saved = await self.runtime.stop()
                 (self.place.path / "open.html").unlink(missing_ok=True)
                 nursery.cancel_scope.cancel()
-            return signals.status
+            if saved is not None:  # else Ctrl-C came twice
+                tell_what_is_saved(saved)
+            return 1 if saved is False else signals.status
 
     async def _rotate(
         self, server: Server, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED

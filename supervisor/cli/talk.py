@@ -24,7 +24,7 @@ from supervisor.store import store
 
 from . import exporting
 from .options import conversation, fake_arguments, folder, milliseconds, office, state_dir, with_settings
-from .running import Signals, run
+from .running import UNSAVED, Signals, run
 from .screen import JsonScreen, PlainScreen, RichScreen
 
 if TYPE_CHECKING:
@@ -169,7 +169,8 @@ class Talking:
                 with self.screen:
                     self.room_id = await self._follow(following)
                 await self.runtime.request(inputs.CloseRoom(room_id=self.room_id), "talk")
-                await self.runtime.stop()
+                if not await self.runtime.stop():
+                    click.echo(UNSAVED, err=True)
                 nursery.cancel_scope.cancel()
             end = self.end
             if end is None:  # Ctrl-C twice

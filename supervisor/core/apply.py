@@ -41,6 +41,7 @@ def apply(state: State, event: e.AnyEvent) -> None:
         case e.Thought():
             agent = state.agents[event.agent_id]
             agent.thought, agent.told[event.thought_id] = event.text[:SHOWN_THOUGHT], event.seq
+            agent.tries = None
         case e.Retried():
             agent = state.agents[event.agent_id]
             agent.tries, agent.told[event.retry_id] = (event.attempt, event.max_retries, event.reason), event.seq
@@ -113,6 +114,7 @@ def _joined(state: State, event: e.AgentJoined) -> None:
     state.agent_count += 1
     state.agents[event.agent_id] = Agent(
         id=event.agent_id, name=event.name, role=event.role, backend=event.cli_backend, model=event.model,
+        configured=event.configured,
         session_id=event.session_id, position=event.position, seat=event.seat, spawned_at=event.at,
         room_id=event.room_id, context_max=event.context_max, path=[event.position], walk_started=event.at,
         state_since=event.at,
@@ -244,6 +246,8 @@ def _turn(
         case e.TurnRestarted():
             ask = state.asks[event.ask_id]
             ask.restarted, ask.since = True, event.at
+            agent = state.agents[ask.agent_id]
+            agent.failed, agent.thought, agent.tries = "", "", None
         case e.AnswerHeld():
             state.asks[event.ask_id].answer = event.answer
         case e.AgentMessage():

@@ -79,6 +79,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     backends: dict[str, BackendFacts]
     default_backend: str
     settings: e.Settings = e.Settings()
+    people: frozenset[tuple[str, str]] = frozenset()
+    """Who is configured, by name and backend."""
     models: dict[tuple[str, str], str] = {}
     """The models of configured agents that have one of their own, by name and backend."""
     patterns: tuple[str, ...] = tuple(PATTERNS)
@@ -342,6 +344,7 @@ class Core(Turns, Asking, Pausing, Permitting, Watching, Manual, Moderating, Con
         self._emit(e.AgentJoined(
             agent_id=agent_id, name=config.name, role=config.role.strip(), cli_backend=backend,
             model=self.rules.models.get((config.name, backend), facts.model),
+            configured=(config.name, backend) in self.rules.people,
             position=position, seat=seat,
             room_id=room.id if room else None, session_id=self.new_id("session", number),
             context_max=USUAL_CONTEXT if facts.context_max is None else facts.context_max,
@@ -451,7 +454,8 @@ class Core(Turns, Asking, Pausing, Permitting, Watching, Manual, Moderating, Con
             self._end(self._running(room_id), "user", e.PERSON)
 
     def _wake(self, given: inputs.Wake) -> None:
-        away = max(0.0, self.now - max(self.state.at, given.alive_at)) if self.state.at else 0.0
+        left_at = given.left_at or max(self.state.at, given.alive_at)
+        away = max(0.0, self.now - left_at) if self.state.at else 0.0
         self.woke_at = self.now
         if given.fresh:
             for room in list(self.state.rooms.values()):

@@ -364,6 +364,8 @@ class Wake(Fact, frozen=True, kw_only=True):
     fresh: bool = False
     alive_at: float = 0.0
     """When the last sign of life was given before, which may be later than the last event."""
+    left_at: float = 0.0
+    """When they were left, where others have had a conversation of their own since."""
     copy: bool = False
 
 

@@ -95,6 +95,8 @@ class Agent(msgspec.Struct, kw_only=True):
     told: dict[str, int] = {}
     """What it was seen to use since it was last asked, each with its event: after a crash all of an open turn is read
     again."""
+    configured: bool = False
+    """It came as it stands in office.toml."""
     thought: str = ""
     """How its last thought began."""
     tries: tuple[int, int, str] | None = None

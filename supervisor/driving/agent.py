@@ -62,7 +62,7 @@ from .job import Bell, Held, Job
 from .kept import Kept, OwnName, write_files
 from .limits import Limits
 from .measure import Measures
-from .process import FULL, PASSING, AgentProcess, CappedLog, new_mark
+from .process import PASSING, AgentProcess, CappedLog, new_mark, says_full
 from .program import Program
 from .tail import Bookmark, Tail, lines_with
 from .transcript import Transcript
@@ -233,8 +233,8 @@ class DrivenAgent:
 
     def written(self) -> int:
         """How much stands in the transcript, whoever wrote it: who works writes."""
-        path = self._locate()
         with suppress(OSError):
+            path = self._locate()
             return path.stat().st_size if path is not None else 0
         return 0
 
@@ -255,6 +255,10 @@ class DrivenAgent:
                 if not error.passing:
                     raise
                 why = str(error)
+            except OSError as error:
+                why = error.strerror or str(error)
+                if error.errno not in PASSING:
+                    raise CannotStart(f"{self.launch.agent_id} cannot be started: {why}") from None
             if failed >= self.limits.starts:
                 break
             await self._pause(attempt, why)
@@ -315,21 +319,21 @@ class DrivenAgent:
                 why = program.refused.reason
                 raise CannotResume(f"{self.launch.agent_id} cannot take up its session again: {why}")
             if isinstance(program.refused, Failure):
-                raise self._refusal(program.refused.message, passing=program.passing)
+                why = program.refused.message
+                raise self._refusal(why, passing=program.passing or says_full(why))
             return f"it said nothing for {self.limits.start:g} s" if opened else "it closed its stdin"
         last = self._log.last_line
-        if any(word in last for word in FULL):
+        if says_full(last):
             raise self._refusal(last, passing=True)
         return f"exit status {program.process.status}" + (f", {last}" if last else f", see {self._log.path}")
 
     def _spent(self) -> float:
         """What the session has cost so far, as the CLI itself will count on from there."""
         path, told = self._locate(), 0.0
-        if path is not None and self.backend.tells_cost:
-            with suppress(OSError):
-                for line in lines_with(path, self.backend.tells_cost):
-                    cost = self.backend.cost_told(line)
-                    told = told if cost is None else cost
+        with suppress(FileNotFoundError):
+            for line in lines_with(path, self.backend.tells_cost) if path and self.backend.tells_cost else ():
+                cost = self.backend.cost_told(line)
+                told = told if cost is None else cost
         return told
 
     def _refusal(self, why: str, *, passing: bool) -> CannotStart:
@@ -388,6 +392,7 @@ class DrivenAgent:
             while self._tail.read():
                 await trio.lowlevel.checkpoint()
             self._held = None
+            self._job.measures.begin()
             turn.seen = seen and not self._old_news
             self._old_news = False
             for record in held.records():
@@ -475,7 +480,7 @@ class DrivenAgent:
         up = not job.abandoned
         if up and (self._program is None or not self._program.running):
             up = await self._start()
-        if job.abandoned or not up:
+        if job.abandoned or job.interrupt or not up:
             return turn.give_up("interrupted", "stop", trio.current_time(), "nobody waits for it any more")
         program = self._program
         assert program is not None

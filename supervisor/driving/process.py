@@ -27,12 +27,16 @@ if TYPE_CHECKING:
 CHUNK = 1 << 16
 PASSING = (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT)
 """What keeps a program from starting until the machine has room for it again."""
-FULL = ("No space left", "ENOSPC", "quota exceeded", "EDQUOT")
-"""How a program says that the disk is full."""
+FULL = ("no space left", "enospc", "disk quota exceeded", "edquot", "disk is full", "sqlite_full")
 DRAIN_SECONDS = 0.5
 """How long to read on after the end: a grandchild may hold the pipe open for ever."""
 BURY_SECONDS = 10.0
 """How long the clean-up may take when nobody can be asked any more; not even KILL ends what hangs in the kernel."""
+
+
+def says_full(words: str) -> bool:
+    """Whether a program says that the disk is full."""
+    return any(word in words.lower() for word in FULL)
 
 
 class CappedLog:

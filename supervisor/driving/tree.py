@@ -127,7 +127,11 @@ def kill_owned(owner: str, but: Collection[str] = ()) -> int:
     """End everything of an owner but some agents; returns how many were there. Blocks: call it in a thread."""
     count = 0
     for _ in range(ROUNDS):
-        left = owned(owner, but)
+        try:
+            left = owned(owner, but)
+        except OSError:  # no file is left to look with
+            time.sleep(ROUND_SECONDS)
+            continue
         if not left:
             break
         count = max(count, len(left))

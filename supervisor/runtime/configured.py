@@ -45,6 +45,7 @@ def rules_of(office: Office, office_id: str, *, alone: bool) -> Rules:
         ),
         default_backend=office.default_backend, settings=office.settings, most_agents=office.most_agents,
         templates=office.templates or TEMPLATES,
+        people=frozenset((one.name, one.backend or office.default_backend) for one in office.agents),
         models={
             (agent.name, agent.backend or office.default_backend): agent.model
             for agent in office.agents if agent.model
@@ -62,7 +63,7 @@ def launch_of(
 ) -> Launch:  # fmt: skip
     """How its CLI is started; `folder` holds those of all agents, `arguments` are added by the kind of backend."""
     entry = office.backend(agent.backend)
-    person = office.entry(agent.name, agent.backend)
+    person = office.entry(agent.name, agent.backend, configured=agent.configured)
     return Launch(
         agent_id=agent.id, folder=str(folder / agent.id), session_id=agent.session_id,
         cwd=person.cwd if person else "", command=entry.command,
@@ -78,7 +79,7 @@ def launch_of(
 
 def memory_of(office: Office, agent: Agent) -> int:
     """How many megabytes it may use; 0 for no limit."""
-    person = office.entry(agent.name, agent.backend)
+    person = office.entry(agent.name, agent.backend, configured=agent.configured)
     return person.memory_mb if person and person.memory_mb else office.backend(agent.backend).memory_mb
 
 

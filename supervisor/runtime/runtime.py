@@ -123,14 +123,14 @@ class AgentRuntime:
         self._store = await in_thread(Store, self._folder.database, self._folder.place())
         try:
             self.core = Core(rules_of(self.office, self._store.office_id, alone=alone), self._store.load())
-            self._signed_at = self._store.alive_at()
+            self._signed_at = self._store.number("alive_at")
             self._clock.not_before(max(self.core.state.at, self._signed_at))
             self._requests.update(self._store.requests())
             async with trio.open_nursery() as self._nursery:
                 self._watcher = Watcher(lambda text: self.show(e.Status(level="warning", message=text)))
                 await self._nursery.start(self._watcher.run)
                 if alone:
-                    self.core.asleep = frozenset(self.core.state.rooms)
+                    self._stand_aside()
                 else:
                     await self._wake(fresh)
                 if self.office.keep_days and not alone:
@@ -162,12 +162,22 @@ class AgentRuntime:
         """What marks every process of this office, however it was left behind."""
         return hashlib.sha256(f"{self._store.office_id} owner".encode()).hexdigest()[:16]
 
-    async def stop(self) -> None:
-        """A clean stop: conversations are suspended, everything is saved, every CLI is gone."""
+    async def stop(self) -> bool:
+        """A clean stop: conversations are suspended, every CLI is gone; whether everything is saved."""
         if not self._over.is_set():
             self._patience = trio.current_time() + LAST_WORDS_SECONDS
             self.tell(inputs.Suspend())
             await self._over.wait()
+        return not self.trouble
+
+    def _stand_aside(self) -> None:
+        """For a conversation of its own: nobody is woken, and what the next start has to know of them is kept."""
+        self.core.asleep = frozenset(self.core.state.rooms)
+        left_at = max(self.core.state.at, self._signed_at)
+        if left_at and not self._store.number("left_at"):
+            self._batch.numbers["left_at"] = left_at
+        if self._store.copy:
+            self._batch.settles, self._batch.numbers["copied"] = True, 1.0
 
     async def _wake(self, fresh: bool) -> None:
         """Everybody is here again; whose CLI still answers what it was asked before is given the time (`Colleague`)."""
@@ -180,11 +190,15 @@ class AgentRuntime:
                     f"{agent.name} uses the backend {agent.backend!r}, which is not configured: name it in the file "
                     "given with --config, or begin anew with --fresh."
                 )
+        left_at = self._store.number("left_at")
         if self._store.copy:  # what ran, was asked and was read belongs to the original
-            self._batch.settles = True
+            await in_thread(tree.kill_owned, self._owner)
+            self._batch.settles, self._batch.numbers["copied"] = True, 0.0
         else:
             await self._take_up(fresh)
-        self.tell(inputs.Wake(fresh=fresh, copy=self._store.copy, alive_at=self._signed_at))
+        if left_at:
+            self._batch.numbers["left_at"] = 0.0
+        self.tell(inputs.Wake(fresh=fresh, copy=self._store.copy, alive_at=self._signed_at, left_at=left_at))
 
     async def _take_up(self, fresh: bool) -> None:
         """What is left of an earlier life."""
@@ -192,9 +206,11 @@ class AgentRuntime:
         self._seen = {ask_id for ask_id, prompt in open_prompts.items() if prompt.status == "seen"}
         processes = {process.agent_id: process for process in self._store.processes()}
         asked = [] if fresh else [a.id for a in self.core.state.agents.values() if a.ask_id in open_prompts]
-        if not processes.keys() >= set(asked):  # it may have been asked before it was stored that it is there
+        lost = [a for a in asked if not ((known := processes.get(a)) and leftovers.alive(known))]
+        if lost:  # it may have been asked before it was stored that it is there
             for agent_id, pid in (await in_thread(tree.leaders, self._owner)).items():
-                processes.setdefault(agent_id, Process(agent_id=agent_id, pid=pid, born=tree.born(pid)))
+                if agent_id in lost:
+                    processes[agent_id] = Process(agent_id=agent_id, pid=pid, born=tree.born(pid))
         answering = {
             agent_id: Leftover(process, self._owner)
             for agent_id in asked
@@ -354,7 +370,7 @@ class AgentRuntime:
             if left <= 0:
                 break
             if self.core.conversing and now >= max(self.core.state.at, self._signed_at) + SIGN_SECONDS:
-                self._batch.alive, self._signed_at = True, now
+                self._batch.numbers["alive_at"] = self._signed_at = now
                 break
             with trio.move_on_after(min(left, HEARTBEAT_SECONDS)):
                 await self._news.wait()

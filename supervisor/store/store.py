@@ -71,15 +71,16 @@ class Batch(msgspec.Struct, kw_only=True):
     answers: dict[tuple[str, str], str] = {}
     """What a request of a client was answered."""
     snapshot: bytes = b""
-    alive: bool = False
-    """A sign of life is due: running time passes, and nothing happens."""
+    numbers: dict[str, float] = {}
+    """What is kept beside the events, 0 for no longer: `alive_at`, the last sign of life while running time passes and
+    nothing happens; `left_at`, when those were left who sleep while others talk; `copied`: a copy has not woken."""
     settles: bool = False
     """A copy has become an office of its own."""
 
     def __bool__(self) -> bool:
         return bool(
             self.events or self.prompts or self.progress or self.tails or self.started or self.ended or self.answers
-            or self.snapshot or self.alive or self.settles
+            or self.snapshot or self.numbers or self.settles
         )  # fmt: skip
 
 
@@ -100,9 +101,10 @@ class Store:
         self.office_id = meta(self._connection, "office_id")
         self._place = place
         known = meta(self._connection, "place")
-        self.copy = bool(place and known) and known != place
+        moved = bool(place and known) and known != place
+        self.copy = moved or bool(self.number("copied"))
         """Its processes and sessions are another office's; a batch that `settles` gives it an identity of its own."""
-        if self.copy:
+        if moved:
             self.office_id = secrets.token_hex(16)
         elif place and not known:
             self._connection.execute("INSERT INTO meta VALUES ('place', ?)", (place,))
@@ -162,8 +164,7 @@ class Store:
         many("INSERT OR REPLACE INTO processes VALUES (?, ?, ?)", [(p.agent_id, p.pid, p.born) for p in batch.started])
         answers = [(*key, answer, batch.at) for key, answer in batch.answers.items()]
         many("INSERT OR IGNORE INTO requests VALUES (?, ?, ?, ?)", answers)
-        if batch.alive:
-            self._connection.execute("INSERT OR REPLACE INTO meta VALUES ('alive_at', ?)", (batch.at,))
+        many("REPLACE INTO meta VALUES (?, ?)", batch.numbers.items())
         if batch.snapshot:
             seq = msgspec.json.decode(batch.snapshot, type=Stamp).seq
             self._connection.execute("DELETE FROM snapshots WHERE seq < ?", (seq,))
@@ -193,10 +194,9 @@ class Store:
         rows = self._connection.execute("SELECT client_id, request_id, answer FROM requests ORDER BY at")
         return {(client, request): answer for client, request, answer in rows}
 
-    def alive_at(self) -> float:
-        """When the last sign of life was given, if one ever was."""
-        row = self._connection.execute("SELECT value FROM meta WHERE key = 'alive_at'").fetchone()
-        return float(row[0]) if row else 0.0
+    def number(self, key: str) -> float:
+        """One of those that are kept beside the events; 0 where there is none."""
+        return float(meta(self._connection, key) or 0)
 
     def forget(self, before: float) -> int:
         """What was said in rooms that were closed before a time, and the traces of agents up to then; returns how many

@@ -198,9 +198,23 @@ def test_what_goes_on_inside_is_told_once() -> None:
     assert [(event.attempt, event.reason) for event in office.of(e.Retried)] == [(1, "overloaded")]
     assert [event.before_tokens for event in office.of(e.Compacted)] == [900]
     assert office.core.state.agents["agent_001"].thought == "Hm"
-    assert office.core.state.agents["agent_001"].tries == (1, 5, "overloaded")
-    office.answer("ok")
-    assert office.core.state.agents["agent_001"].tries is None
+    tries = [office.core.state.agents["agent_001"].tries]
+    office.tell(inputs.ThoughtSeen(agent_id="agent_001", text="Now then", thought_id="t2"))
+    tries.append(office.core.state.agents["agent_001"].tries)
+    assert tries == [(1, 5, "overloaded"), None]
+
+
+def test_who_is_left_asleep_loses_no_time_while_others_talk() -> None:
+    """A7: what a conversation of others does between a crash and the next start is no running time of theirs."""
+    office = Office()
+    office.begin("Ann", "Ben", max_duration_ms=100_000)
+    ends_at = office.room.auto.ends_at
+    left_at, ends = office.now, ends_at - office.now
+    later = Core(RULES, stored(office.core.state))
+    later.state.at = left_at + 3000  # others have talked until now
+    events = later.decide(inputs.Wake(left_at=left_at, alive_at=left_at + 3000), left_at + 3060).events
+    (resumed,) = [event for event in events if isinstance(event, e.AutoModeResumed)]
+    assert resumed.endsAt == pytest.approx(left_at + 3060 + ends)
 
 
 @pytest.mark.parametrize(("said", "expected"), [(None, 128_000), (50_000, 50_000), (0, 0)])

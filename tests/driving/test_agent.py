@@ -247,6 +247,33 @@ async def test_a_session_that_is_taken_up_again_costs_only_what_is_new(folder: P
     assert theirs == [pytest.approx(costs[0]), pytest.approx(costs[0] + costs[2]), pytest.approx(sum(costs) - costs[1])]
 
 
+async def test_who_is_stopped_while_its_cli_comes_up_is_not_asked(folder: Path) -> None:
+    """A7: nothing is paid for what nobody wants any more."""
+    scenario = toml_file(folder.parent / "s.toml", turns(start="wait = 0.5"))
+    written = False
+
+    def count() -> None:
+        nonlocal written
+        written = True
+
+    async with driven(launch(folder, scenario)) as it:
+        assert it.agent.pid is not None
+        os.kill(it.agent.pid, signal.SIGKILL)
+        await eventually(lambda: it.agent.pid is None)
+        outcomes: list[Outcome] = []
+
+        async def ask() -> None:
+            outcomes.append(await it.agent.ask(new_ask_id(), "hello", on_written=count))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(ask)
+            await eventually(lambda: it.agent.pid)
+            await it.agent.interrupt()
+        assert outcomes[0].status == "interrupted"
+        assert not written
+        assert (await it.agent.ask(new_ask_id(), "again")).text == "echo: again"
+
+
 @pytest.mark.parametrize("what", ["pid", "interrupt", "ask", "stop"])
 async def test_anything_may_happen_while_it_is_started_again(folder: Path, what: str) -> None:
     """C1: in the middle of a restart nothing is assumed about a process that is not there yet."""

@@ -34,6 +34,22 @@ def turn(ask_id: str, words: str) -> bytes:
     return prompt + line("assistant", {"content": [{"type": "text", "text": words}], "stop_reason": "end_turn"})
 
 
+@pytest.mark.parametrize("seen", [True, False])
+async def test_a_long_answer_counts_as_it_would_have(folder: Path, seen: bool) -> None:
+    """What is held back until it is known whose it is, is measured once."""
+    what, ask_id, answer = launch(folder), new_ask_id(), "x" * 200_000
+    async with driven(what) as it:
+        await it.agent.ask(new_ask_id(), "one")
+        mark, path = it.agent.bookmark(), it.agent.transcript_path
+    assert path is not None
+    with path.open("ab") as file:
+        file.write(turn(ask_id, answer))
+    agent = DrivenAgent(backend("fake"), what, Watcher(), lambda record: None, limits=QUICK, bookmark=mark)
+    outcome = await agent.catch_up(ask_id, seen=seen)
+    assert outcome is not None
+    assert outcome.text == answer
+
+
 class Left:
     """An agent whose transcript has grown by a long story while nobody was there, and then by an answer."""
 

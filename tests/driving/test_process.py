@@ -13,7 +13,7 @@ import trio
 from support import alive, eventually
 
 from supervisor.driving.environment import MARK
-from supervisor.driving.process import AgentProcess, CappedLog, new_mark
+from supervisor.driving.process import AgentProcess, CappedLog, new_mark, says_full
 from supervisor.driving.tree import Sweeper, leaders, members
 from supervisor.errors import CannotStart
 
@@ -250,3 +250,14 @@ async def test_figures_of_a_whole_tree(folder: Path) -> None:
         await process.stop(close_grace=0.05, term_grace=1)
     case.log.close()
     assert psutil.pid_exists(os.getpid())
+
+
+@pytest.mark.parametrize(
+    ("words", "full"),
+    [
+        ("Error: ENOSPC: no space left on device, write", True), ("SQLITE_FULL: database or disk is full", True),
+        ("Disk quota exceeded (os error 122)", True), ("You exceeded your current quota", False), ("", False),
+    ],
+)  # fmt: skip
+def test_a_full_disk_in_the_words_of_programs(words: str, full: bool) -> None:
+    assert says_full(words) == full

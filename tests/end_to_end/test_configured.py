@@ -103,3 +103,12 @@ def test_a_working_folder_that_is_not_there_is_told_at_once(tmp_path: Path, ther
     with pytest.raises(ConfigError) as wrong:
         options.office(file)
     assert str(wrong.value) == f"{file}: agents[0].cwd: expected a folder, there is none at {tmp_path / 'shop'}."
+
+
+@pytest.mark.parametrize(
+    "key", ["floor_plan = '~nobody-here/plan'\n", "[[agents]]\nname = 'Ada'\nrole = 'x'\ncwd = '~nobody-here/x'\n"]
+)
+def test_a_home_of_nobody_is_told_in_one_line(tmp_path: Path, key: str) -> None:
+    file = toml_file(tmp_path / "office.toml", key)
+    with pytest.raises(ConfigError, match="nobody's home is at ~nobody-here"):
+        options.office(file)

@@ -7,10 +7,11 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import trio
 from promises import rows
 from pysqlite3 import dbapi2 as sqlite3
 from serving import Place, place
-from support import alive, toml_file, turns
+from support import alive, supervisor, toml_file, turns
 
 from supervisor.store import store
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 PIDS = "SELECT pid FROM processes ORDER BY pid"
 ASKS = "SELECT ask_id FROM prompts"
+OFFICE = "SELECT value FROM meta WHERE key = 'office_id'"
 SESSIONS = "SELECT body ->> '$.session_id' FROM events WHERE type IN ('agent_spawned', 'agent_session')"
 
 
@@ -105,3 +107,27 @@ async def test_a_backup_that_is_put_back_begins_fresh_sessions(tmp_path: Path, c
         await more_turns(here, 3)
     assert not {*rows(state, ASKS)} - known & asked
     assert len({*rows(state, SESSIONS)} - sessions) == 2
+
+
+async def test_a_talk_in_a_copy_makes_it_an_office_of_its_own_and_wakes_nobody(
+    tmp_path: Path, counting: tuple[str, str]
+) -> None:
+    """Its processes are known by one name from then on; the others begin fresh sessions at the next start."""
+    original, there = tmp_path / "one" / "state", tmp_path / "two" / "state"
+    async with place(tmp_path / "one", *counting) as one:
+        await more_turns(one, 2, topic="Tea?")
+    copy(original, there, "backup")
+    sessions = {*rows(there, SESSIONS)}
+    arguments = ("talk", "Coffee?", "--turns", "2", "--seed", "3", "--state-dir", str(there))
+    done = await trio.to_thread.run_sync(lambda: supervisor(*arguments))
+    assert done.returncode == 0, done.stderr
+    own = rows(there, OFFICE)
+    assert own != rows(original, OFFICE)
+    async with place(tmp_path / "two", *counting) as two:
+        await more_turns(two, 2)
+        assert rows(there, OFFICE) == own
+        assert len({*rows(there, SESSIONS)} - sessions) >= 2
+    async with place(tmp_path / "two", *counting) as again:  # by now it is at home
+        sessions = {*rows(there, SESSIONS)}
+        await more_turns(again, 2)
+        assert {*rows(there, SESSIONS)} == sessions

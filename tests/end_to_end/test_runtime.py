@@ -196,9 +196,10 @@ def test_ctrl_c_once_and_twice(tmp_path: Path) -> None:
         out = process.stdout.readline() + process.stdout.readline()
         if times == 2:
             process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=30)
+        rest, errors = process.communicate(timeout=30)
         assert process.returncode == 130
-        assert "everything is saved" in out
+        assert "Stopping; " in out
+        assert ("everything is saved" in rest) == (times == 1)
         assert errors == ""
 
 

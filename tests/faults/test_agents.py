@@ -83,6 +83,28 @@ async def test_no_file_is_left_for_a_cli(folder: Path, few_files: Any) -> None:
         assert not [event for event in seen if event["type"] == "agent_removed"]
 
 
+async def test_no_file_is_left_when_it_is_to_come_up_again(folder: Path, few_files: Any) -> None:
+    """EMFILE: not even its transcript can be looked for; it waits, and nobody has to leave."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    async with driven(launch(folder, toml_file(folder.parent / "s.toml", turns()))) as it:
+        await it.agent.ask(new_ask_id(), "one")
+        assert it.agent.pid is not None
+        os.kill(it.agent.pid, signal.SIGKILL)
+        await eventually(lambda: it.agent.pid is None)
+        few_files()
+        async with trio.open_nursery() as nursery:
+            answers: list[str] = []
+
+            async def ask() -> None:
+                answers.append((await it.agent.ask(new_ask_id(), "two")).text)
+
+            nursery.start_soon(ask)
+            await eventually(lambda: any("Too many open files" in note.text for note in it.of(Note)))
+            assert it.agent.written() == 0
+            few_files(soft)
+        assert answers == ["echo: two"]
+
+
 async def test_no_file_is_left_for_one_that_comes(folder: Path, few_files: Any) -> None:
     """EMFILE: it waits at the door until there are files again."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -266,7 +288,9 @@ async def test_whoever_is_stopped_may_take_its_leave(folder: Path) -> None:
     """Its stdin is closed, and what it still has to write it writes: nobody is killed who would have gone."""
     left = folder / "left"
     leaves = ("sh", "-c", f'"$0" -P -m fake_cli "$@"; sleep 0.1; echo $? > {left}', sys.executable)
-    async with place(folder, backends={"fake": BackendEntry(command=leaves)}) as here, here.client() as client:
+    patient = msgspec.structs.replace(QUICK, close=10)
+    backends = {"fake": BackendEntry(command=leaves)}
+    async with place(folder, limits=patient, backends=backends) as here, here.client() as client:
         await client.request({"type": "agent_spawn_request", "agent_config": {"name": "Cy", "role": "guest"}})
         driven = here.runtime._colleagues["agent_001"].driven
         await eventually(lambda: driven._program and driven._program.ready)

@@ -331,6 +331,7 @@ async def test_a_stop_on_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPat
         here.runtime.store._connection.execute("PRAGMA max_page_count = 1")
         if stuck:
             await following.receive()
+        assert not await here.runtime.stop()
     assert any("trying again" in frame.text for frame in following.ready()) or stuck
     async with place(folder) as again, again.client(since=0) as client:
         assert (await until(client, "autoModeEnded"))[-1]["reason"] == "keyword"

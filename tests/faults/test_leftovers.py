@@ -77,12 +77,16 @@ async def test_the_office_is_open_while_it_finishes_and_its_answer_counts(folder
     assert rows(folder / "state", "SELECT 1 FROM events WHERE type = 'turn_restarted'") == []
 
 
-async def test_a_cli_whose_start_was_not_stored_any_more_is_known_by_its_mark(folder: Path) -> None:
+@pytest.mark.parametrize("stored", ["nothing", "the one before"])
+async def test_a_cli_whose_start_was_not_stored_any_more_is_known_by_its_mark(folder: Path, stored: str) -> None:
     """E6: killed between the writing of a prompt and the commit of its process, nothing is paid for twice."""
     async with left_behind(folder) as pid:
         ((asked, _),) = rows(folder / "state", ASKED)
         with sqlite3.connect(folder / "state" / "office.db") as connection:
-            connection.execute("DELETE FROM processes")
+            if stored == "nothing":
+                connection.execute("DELETE FROM processes")
+            else:
+                connection.execute("UPDATE processes SET born = born - 100")
             connection.execute("UPDATE prompts SET status = 'queued', written_at = NULL, seen_at = NULL")
         connection.close()
         async with place(folder) as here:

@@ -80,6 +80,7 @@ def test_the_terminal_is_closed(tmp_path: Path) -> None:
     [
         (["nohup"], [signal.SIGHUP]),
         (["sh", "-c", "trap '' HUP INT; exec \"$@\"", "sh"], [signal.SIGHUP, signal.SIGINT]),
+        (["sh", "-c", "trap '' HUP INT TERM; exec \"$@\"", "sh"], [signal.SIGHUP, signal.SIGINT]),
     ],
 )
 def test_what_was_ignored_at_the_start_stays_ignored(tmp_path: Path, command: list[str], numbers: list[int]) -> None:
